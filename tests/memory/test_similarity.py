@@ -346,7 +346,7 @@ def test_what_no_longer_holds_is_replaced_by_what_does() -> None:
         ("The maintainer of the parser is Ivo Kern", "The maintainer of the parser is Lena Roth"),
         ("Ana Berg is the treasurer of the club", "Tom Falk is the treasurer of the club"),
         ("Our cloud provider is Hetzner", "Our cloud provider is Scaleway"),
-        ("The staging host is web-03", "The staging host is web-07"),
+        ("The staging host is web-03", "The staging host is now web-07"),
         ("Der Chef ist Herr Roth", "Der Chef ist jetzt Frau Wolf"),
         ("The claim is pending", "The claim was rejected"),
         ("Order 81 was shipped", "Order 81 was delivered"),

@@ -18,6 +18,7 @@ from memory.text.similarity.tokens import (
     BITS,
     BREAKING,
     CAPITAL,
+    DIRECTION,
     NEGATION,
     PAST,
     PREPOSITION,
@@ -43,6 +44,7 @@ OVER = tuple(
     for pair in "no/longer not/longer not/anymore not/more nicht/mehr kein/mehr keine/mehr keinen/mehr keiner/mehr "
     "ya/no n'/plus ne/plus już/nie".split()
 )
+FORBIDDEN = frozenset(("is", "forbidden"))  # "calling before 9 is forbidden" denies "call before 9"
 OVER_WORDS = frozenset(word for pair in OVER for word in pair if word != "not")
 NO_FACT = values.REPORTING | values.CONDITIONAL
 LONGEST = 24
@@ -51,8 +53,8 @@ LIGHT = frozenset(
     word_token(word).concept
     for word in """
     live base work use run happen cost sit meet start open close store keep member belong part subscribe drive drink
-    serve train play study teach manage handle employ customer client rent stay provider supplier supply vendor tool
-    go get contact provide
+    send serve train play study teach manage handle employ customer client rent stay provider supplier supply vendor
+    tool go get contact provide
     """.split()
 )
 SORTS_OF_VALUE = ("plan", "tier", "day", "date", "time", "level", "version", "price", "address", "city", "office")
@@ -93,7 +95,12 @@ def parts_of_bag(said: Spoken) -> list[int]:
     found: list[int] = []
     total, count = BEGUN, 0
     for token in said.tokens:
-        loose = token.kind & PREPOSITION or token.raw in ("a", "an") or token.raw in TIMES or token.kind & VALUE
+        loose = (
+            token.kind & (PREPOSITION | DIRECTION)
+            or token.raw in ("a", "an")
+            or token.raw in TIMES
+            or token.kind & VALUE
+        )
         if loose and count > 1 and total not in found[-1:]:
             found.append(total & BITS)
         if token.kind & SAID and token.concept not in LIGHT:
@@ -117,6 +124,9 @@ def against(said: Spoken) -> list[Against]:
         found.append(Against((_sum(rest), (_sum(rest) + BEGUN - SALT) & BITS), True, tuple(rest)))
     elif said.kinds & NEGATION and not said.kinds & PAST and not raws & values.CONDITIONAL:
         found += _denied(said.tokens)
+    elif raws >= FORBIDDEN and not said.kinds & (NEGATION | PAST) and not raws & values.CONDITIONAL:
+        rest = [token for token in said.tokens if token.raw not in FORBIDDEN]
+        found += [Against((_sum(rest),), True, tuple(rest))] if any(token.kind & WORD for token in rest) else []
     if said.kinds & (REPLACES | NEGATION):
         for rest in _former(without_time(said.tokens)):
             keys = _keys(rest)
@@ -179,6 +189,8 @@ def _former(tokens: list[Token]) -> Iterator[list[Token]]:
     for at, raw in enumerate(raws[:-1]):
         if raw in ENDING and at and tokens[at + 1].kind & WORD and raws[at + 1].endswith("ing"):
             yield from ([*tokens[:at], verb, *tokens[at + 2 :]] for verb in _verbs(raws[at + 1]))
+            if tokens[at + 2 : at + 3] and tokens[at + 2].kind & PREPOSITION:  # "quit smoking at Easter"
+                yield from ([*tokens[:at], verb] for verb in _verbs(raws[at + 1]))
         elif raw in LEAVING and at and raws[at + 1] == "as" and len(raws) <= at + 2 + LONGEST_ROLE:
             yield [*tokens[:at], *tokens[at + 2 :]]
         elif raw in LEAVING and at:

@@ -80,8 +80,10 @@ SLOT = code_of("claimed here")
 MOST_RUNS = 6
 MOST_IN_A_NAME, MOST_ASSIGNED = 4, 6
 ALIKE = 0.75
-# "2026/0318" and "2026/0381": a name of letters or strokes and digits.
-CODE = re.compile(r"(?=.*[^\W\d]|.*/)(?=.*\d)[\w/-]{5,}")
+# "2026/0318" and "2026/0381", "A12" and "A21": a name of letters or strokes and digits.
+CODE = re.compile(r"(?=.*[^\W\d]|.*/)(?=.*\d)[\w/.-]{3,}")
+SHORT_STEM = 4  # letters
+DIGITS = "0123456789"
 WHEN = frozenset("last this yesterday today recently lately".split())
 CHANGED = values.CHANGES | values.MOVES | values.PROGRESS | values.NOW
 CHANGING = values.CHANGES | values.MOVES
@@ -513,10 +515,20 @@ def _claim(tokens: list[Token], slot: Slot) -> Claim:
 def spelled_nearly_alike(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Whether the two names may be one, of which one is mistyped, or two that are easily taken for each other."""
     a, b = " ".join(one), " ".join(other)
-    if CODE.fullmatch(a) and CODE.fullmatch(b) and len(a) == len(b):
-        apart = [pair for pair in zip(a, b, strict=True) if pair[0] != pair[1]]
-        return len(apart) == 2 and apart[0] == apart[1][::-1]
     return not any(map(str.isdigit, a + b)) and SequenceMatcher(None, a, b, autojunk=False).ratio() > ALIKE
+
+
+def coded_nearly_alike(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """The same of two codes: "A12" and "A21", "16F" and "19F", "db-replica1" and "db-replica7"."""
+    a, b = ("".join(each).removeprefix("as written ") for each in (one, other))
+    if a.casefold() == b.casefold():
+        return True
+    if any(map(str.isdigit, one)) or not (CODE.fullmatch(a) and CODE.fullmatch(b)):
+        return False
+    stems = a.rstrip(DIGITS), b.rstrip(DIGITS)
+    apart = [pair for pair in zip(a, b, strict=False) if pair[0] != pair[1]]
+    swapped = len(apart) == 2 and apart[0] == apart[1][::-1]
+    return (len(a) == len(b) and (swapped or len(apart) == 1)) or (stems[0] == stems[1] and len(stems[0]) > SHORT_STEM)
 
 
 def said_tokens(slot: Slot) -> list[Token]:

@@ -8,7 +8,7 @@ the noun before it is of a sort. Only frames for which there is one value at a t
 
 from memory.text.similarity import values
 from memory.text.similarity.claims import Claim
-from memory.text.similarity.gist import LONGEST, clauses_of, is_about_facts, topic
+from memory.text.similarity.gist import LONGEST, clauses_of, is_about_facts, judges, topic
 from memory.text.similarity.statements import Spoken
 from memory.text.similarity.tokens import (
     AND,
@@ -63,15 +63,6 @@ RANKS = frozenset("junior mid-level senior principal staff lead associate assist
 PROMOTING = frozenset("is a an got was been has promoted to as the".split())
 BY_TURNS = frozenset("current latest next".split())
 UNIQUE = BY_TURNS | frozenset("default favourite favorite preferred native".split())
-# What a thing is like, and not which it is: "the default branch is protected", "my favourite colour is boring".
-JUDGING = frozenset(
-    """
-    fine good bad great nice ok okay perfect cheap expensive free busy taken ready available unavailable full empty slow
-    fast late early wrong right correct broken missing gone dead new old big small important boring ugly beautiful
-    lovely tasty delicious popular rare unknown unclear sick ill away down out safe unsafe secret valid invalid awful
-    sold lost hard easy better worse best worst far near rude kind funny obvious enough
-    """.split()
-)
 RUNNING = frozenset("runs run uses use on to".split())
 CHANGED = frozenset("upgraded updated migrated moved bumped switched is are".split())
 # Their number is a version. Of a name that is no common word it is one as well.
@@ -187,7 +178,7 @@ def _unique(tokens: list[Token]) -> Found:
     noun = tokens[end - 1].raw
     excluded = PREPOSITION if tokens[start].raw in BY_TURNS else PREPOSITION | VALUE
     if (noun.endswith("s") and not noun.endswith(("ss", "us", "is"))) or any(
-        token.raw in ARTICLES or token.kind & excluded or _judges(token) for token in given
+        token.raw in ARTICLES or token.kind & excluded or judges(token) for token in given
     ):
         return None
     return tokens[:end], given, "is"
@@ -204,12 +195,6 @@ def _ranked(tokens: list[Token]) -> Found:
     if begins == at:
         return None
     return [*tokens[:begins], tokens[-1]], [tokens[at]], "rank"
-
-
-def _judges(token: Token) -> bool:
-    return token.raw in JUDGING or (
-        not token.kind & CAPITAL and len(token.raw) > 4 and token.raw.endswith(("ed", "able"))
-    )
 
 
 def _runs_on_several(tokens: list[Token]) -> bool:

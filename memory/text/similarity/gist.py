@@ -16,6 +16,8 @@ from memory.text.similarity import values, words
 from memory.text.similarity.claims import (
     DEFINITE,
     NAMED,
+    SEVERAL,
+    SHARED,
     TAKEN,
     VERSIONS,
     Claim,
@@ -93,7 +95,7 @@ def agree_in_gist(a: Spoken, b: Spoken) -> bool:
         return False
     if _conditions(a.tokens) != _conditions(b.tokens) or not _named_alike(a.tokens, b.tokens):
         return False
-    if _points_back(a.tokens) != _points_back(b.tokens):
+    if _points_back(a.tokens) != _points_back(b.tokens) or not a.limits_as(b):
         return False
     if _differ_in_one_form(a.tokens, b.tokens) or own_otherwise(meant(a.tokens), meant(b.tokens)):
         return False
@@ -121,7 +123,34 @@ def _differ_in_one_form(one: Sequence[Token], other: Sequence[Token]) -> bool:
     if len(a) != len(b):
         return False
     apart = [pair for pair in zip(a, b, strict=True) if pair[0].code != pair[1].code]
-    return len(apart) == 1 and words.of_one_lemma(*(token.raw for token in apart[0]))
+    if len(apart) != 1 or not words.of_one_lemma(*(token.raw for token in apart[0])):
+        return False
+    return not (_is_of_any(*apart[0], one, other) or _goes_on(*apart[0], one, other))
+
+
+def _is_of_any(a: Token, b: Token, one: Sequence[Token], other: Sequence[Token]) -> bool:
+    """Whether the two are of all of a kind, in the plural and in the singular: "passwords must", "a password must"."""
+    many, single = (a, b) if len(a.raw) > len(b.raw) else (b, a)
+    if words.without_number(many.raw) != single.raw:
+        return False
+    lists = (one, other) if many is a else (other, one)
+    before = [
+        next((each[at - 1].raw if at else "" for at, token in enumerate(each) if token is of), "")
+        for each, of in zip(lists, (many, single), strict=True)
+    ]
+    general = any(token.raw in GENERAL for token in one)
+    return before[0] not in DETERMINED and before[1] in (DETERMINED if general else ANY)
+
+
+def _goes_on(a: Token, b: Token, one: Sequence[Token], other: Sequence[Token]) -> bool:
+    """ "Has been working" and "has worked"."""
+    going = {a.raw.endswith("ing"), b.raw.endswith("ing")}
+    return len(going) == 2 and all(any(token.raw in ("has", "have") for token in each) for each in (one, other))
+
+
+GENERAL = frozenset("must should may can up least max maximum minimum".split())
+ANY = frozenset("every each no any".split())
+DETERMINED = ANY | {"a", "an", "the", "our"}
 
 
 def _is_clipped(tokens: Sequence[Token]) -> bool:
@@ -174,7 +203,17 @@ def in_order(one: Sequence[Token], other: Sequence[Token], kinds: int = SAID) ->
         return True
     if sorted(codes[0]) != sorted(codes[1]):
         return False
+    if _is_polish(one) and sorted(token.raw for token in one) == sorted(token.raw for token in other):
+        return True  # who does what is in the cases
     return Orders(a, b, loose=True).may_be_one() or Orders(b, a, loose=True).may_be_one()
+
+
+def _is_polish(tokens: Sequence[Token]) -> bool:
+    return any(token.raw in POLISH or not POLISH_LETTERS.isdisjoint(token.raw) for token in tokens)
+
+
+POLISH = frozenset("się jest nie pani pan dla przez oraz są".split())
+POLISH_LETTERS = frozenset("ąćęłńśźż")
 
 
 def _without_lone_values(a: list[Part], b: list[Part]) -> tuple[list[Part], list[Part]]:
@@ -319,6 +358,16 @@ SHORTEST_CLAUSE = 3
 NEWS, MOST_IN_NEWS = frozenset("change update updated correction changes news".split()), 4
 MARKING = values.NOW | values.CHANGES | values.MOVES
 MARKED = MARKING - frozenset("forward brought set fixed".split())
+# What a thing is like, and not which it is: "the default branch is protected", "my favourite colour is boring".
+JUDGING = frozenset(
+    """
+    fine good bad great nice ok okay perfect cheap expensive free busy taken ready available unavailable full empty slow
+    fast late early wrong right correct broken missing gone dead new old big small important boring ugly beautiful
+    lovely tasty delicious popular rare unknown unclear sick ill away down out safe unsafe secret valid invalid awful
+    sold lost hard easy better worse best worst far near rude kind funny obvious enough
+    """.split()
+)
+OF_A_STATE = frozenset("mood condition health state status opinion weather feeling attitude hair size".split())
 MANY = frozenset(("date", "number", "phone", NAMED))
 NAMING = values.IS | {"owns"}
 DEFINING = values.IS | values.CHANGES
@@ -482,9 +531,13 @@ STATING = HELPING | values.COPULAS | values.STATES | values.CHANGES | values.MOV
 
 def _is_restated(tokens: list[Token], start: int, end: int, sort: str) -> bool:
     """Whether it ends with what an attribute of one thing amounts to: "the worker's default timeout is 120 s"."""
-    if sort not in ("money", "percent", "number") or start < 2 or tokens[start - 1].raw not in values.IS:
+    if sort not in ("money", "percent", "number") or start < 2:
         return False
     units = all(token.raw in values.MEASURES for token in tokens[end:])
+    if units and tokens[start - 1].kind & END and start >= MOST_RUNS - 1:  # "seats left for the talk: 9"
+        return any(token.raw in ("for", "of", "left") for token in tokens[: start - 1])
+    if tokens[start - 1].raw not in values.IS:
+        return False
     return units and any(token.raw in DEFINITE or token.kind & (OWNS | PRONOUN) for token in tokens[: start - 1])
 
 
@@ -519,7 +572,10 @@ def _defined(tokens: list[Token], raws: set[str], *, marked: bool) -> list[Claim
     sort = "attribute" if _is_an_attribute(tokens[:at]) else next((token.mask for token in said if token.mask), "")
     if not sort:
         return []
-    explicit = explicit or marked or value[0].raw in values.NOW
+    plain = tokens[at].raw in values.IS and sort == "attribute" and _is_of_one(tokens[:at])
+    if any(map(judges, said)) and not any(token.raw in OF_A_STATE for token in tokens[:at]):
+        sort, plain = f"{sort} judged", False
+    explicit = explicit or marked or value[0].raw in values.NOW or plain
     return topic(tokens[:at], said, f"defined {sort}", "value", explicit=explicit)
 
 
@@ -539,6 +595,25 @@ LIMITING = frozenset(
 def _is_an_attribute(tokens: list[Token]) -> bool:
     """Whether it is something of another: "the theme of the party", "Ana's role"."""
     return any(token.raw == "of" or token.kind & OWNS or token.raw in values.ATTRIBUTES for token in tokens)
+
+
+def _is_of_one(tokens: list[Token]) -> bool:
+    """Whether it is an attribute of which one thing has one: "the dish of the day", "Ana's emergency contact"."""
+    if not (SHARED | POINTING_BACK).isdisjoint([token.raw for token in tokens]):
+        return False
+    of = next((at for at, token in enumerate(tokens) if token.raw in ("of", "for")), len(tokens))
+    noun = tokens[of - 1] if of else tokens[0]
+    owned = any(token.kind & OWNS for token in tokens[: of - 1]) if of else False
+    known = owned or (of < len(tokens) and tokens[0].raw in DEFINITE)
+    plural = noun.raw.endswith("s") and not noun.raw.endswith(("ss", "us", "is"))
+    return known and of > 1 and not plural and noun.raw not in SEVERAL and not noun.kind & (CAPITAL | VALUE)
+
+
+def judges(token: Token) -> bool:
+    """Whether it says what a thing is like, and not which it is."""
+    return token.raw in JUDGING or (
+        not token.kind & CAPITAL and len(token.raw) > 4 and token.raw.endswith(("ed", "able"))
+    )
 
 
 def _before_value(tokens: list[Token]) -> list[Token]:

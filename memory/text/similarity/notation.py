@@ -51,12 +51,18 @@ MOVED = values.CHANGES | values.MOVES
 OF = frozenset(["of", "de"])
 BETWEEN = values.TO | {"and", "until", "till"}
 KEPT_NUMBERS = 4096
+LASTING = frozenset(
+    ["takes", "take", "took", "lasts", "last", "lasted", "within", "after", "in", "for", "about", "least", "than"]
+)
 SIGNS = frozenset("+-−$€£¥₹")
 Found = tuple[list[Token], int]
 
 
 def normalised(tokens: list[Token], kinds: int) -> list[Token]:
     """The tokens with each value written in one way; ``kinds`` are those of all of them."""
+    if kinds & PERIODIC:
+        tokens, counted = _with_one(tokens), tokens
+        kinds |= 0 if tokens == counted else VALUE
     moved = bool(kinds & REPLACES) and any(token.raw in MOVED and not token.kind & BREAKING for token in tokens)
     tokens = _written_one_way(tokens, moved) if kinds & VALUE else tokens
     if kinds & SPANNING and not moved:
@@ -76,6 +82,16 @@ def _written_one_way(tokens: list[Token], moved: bool) -> list[Token]:
                 _drop_from(found)
             found += [*new[:-1], new[-1].with_kind(tokens[done - 1].kind & BREAKING)]
     return [*found, *tokens[done:]] if done else tokens
+
+
+def _with_one(tokens: list[Token]) -> list[Token]:
+    """ "Takes an hour" is "takes 1 hour"; "an hour and a half" is more."""
+    found = list(tokens)
+    for at in range(1, len(found) - 1):
+        counted = found[at].raw in ("a", "an") and found[at + 1].raw in values.PERIODS and _raw(found, at + 2) != "and"
+        if counted and found[at - 1].raw in LASTING:
+            found[at] = value_token("1", "1", "number")
+    return found
 
 
 def _drop_from(found: list[Token]) -> None:
@@ -431,7 +447,11 @@ def _per_period(tokens: list[Token]) -> list[Token]:
         period = values.PERIODS.get(_raw(tokens, end), "")
         once = token.raw == "once" and tokens[at + 1 : at + 2] and _raw(tokens, end) in ("a", "per", "every", "each")
         behind = bool(found) and bool(found[-1].kind & VALUE or found[-1].raw in ("times", "once", "twice"))
-        counted = len(found) > 1 and bool(found[-2].kind & VALUE) and found[-1].raw.endswith(("s", "people"))
+        counted = (
+            len(found) > 1
+            and bool(found[-2].kind & VALUE)
+            and (found[-1].raw.endswith(("s", "people")) or found[-1].raw in values.MEASURES)
+        )
         if once and _raw(tokens, end + 1) in values.PERIODS:
             period, end = values.PERIODS[_raw(tokens, end + 1)], end + 2
         elif behind and token.raw in values.PERIODS and found[-1].mask == "money":

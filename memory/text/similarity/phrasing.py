@@ -7,10 +7,13 @@ Works on the tokens of a statement. A rule speaks of closed classes of words and
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from itertools import pairwise, takewhile
+from operator import or_
 
 from memory.text.similarity import values, words
 from memory.text.similarity.relations import RELATIONS
+from memory.text.similarity.rewording import reworded
 from memory.text.similarity.tokens import (
     AND,
     BREAKING,
@@ -29,9 +32,11 @@ from memory.text.similarity.tokens import (
     SHOUTED,
     VALUE,
     WORD,
+    WORDED,
     Token,
     Tokens,
 )
+from memory.text.similarity.wordings import AFTER_PHRASES, BEFORE_PHRASES
 
 _spelled = Tokens()
 BE = frozenset("is are was were be been being".split())
@@ -50,17 +55,23 @@ for _phrase, _meaning in sorted(words.IDIOMS.items(), key=lambda each: -len(each
 def rephrased(tokens: list[Token], kinds: int) -> list[Token]:
     """The tokens in the wording that the others are compared in."""
     ruled = _ruled(tokens)
-    plain = _plainly(ruled) if kinds & IDIOM else ruled
+    if kinds & WORDED:
+        ruled = reworded(ruled, BEFORE_PHRASES)
+    plain = _plainly(ruled) if kinds & IDIOM or ruled is not tokens else ruled
     if kinds & NEGATION:
         plain = list(_without_denial(plain))
-    shaped = kinds & SHAPED or (plain is not tokens and any(token.kind & SHAPED for token in plain))
-    if not shaped and plain[0].raw != "no":
-        return plain
-    tokens = plain
+    if plain is not tokens:
+        kinds = reduce(or_, [token.kind for token in plain], 0)
+    if kinds & SHAPED or plain[0].raw == "no":
+        plain = _shaped(plain)
+    return reworded(plain, AFTER_PHRASES) if kinds & WORDED or plain[0].raw in STARTING else plain
+
+
+def _shaped(tokens: list[Token]) -> list[Token]:
     if tokens[0].raw == "no":
         tokens = _not_to_be_done(_without_none(tokens))
     raws = {token.raw for token in tokens}
-    if "got" in raws:
+    if not raws.isdisjoint(GOT):
         tokens = _passive(tokens)
         raws = {token.raw for token in tokens}
     for shape, rule in SHAPES.items():
@@ -95,8 +106,13 @@ def _ruled(tokens: list[Token]) -> list[Token]:
     forms = (base + "ing", base + base[-1] + "ing", base.removesuffix("e") + "ing")
     going = next((form for form in forms if words.classify(form) == words.COMMON), forms[0])
     meant = "forbidden" if denied == RULES[rule] else "allowed"
+    rest = tokens[5 + denied :]
+    ending = tokens[-1].kind & BREAKING
+    if rest and not rest[0].kind & PREPOSITION:
+        last = rest[-1].without_kind(BREAKING)
+        return [_token(going), *rest[:-1], last, _token("is"), _token(meant).with_kind(ending)]
     deed = [_token(going), _token("is"), _token(meant).with_kind(tokens[4 + denied].kind & BREAKING)]
-    return [*deed, *tokens[5 + denied :]]
+    return [*deed, *rest]
 
 
 SHORTEST_RULE = 5
@@ -195,11 +211,15 @@ def _not_to_be_done(tokens: list[Token]) -> list[Token]:
 
 
 def _passive(tokens: list[Token]) -> list[Token]:
-    """ "Got cancelled" is "was cancelled"."""
-    at = next(at for at, token in enumerate(tokens) if token.raw == "got")
+    """ "Got cancelled" is "was cancelled", and "gets cleared" "is cleared"."""
+    at = next(at for at, token in enumerate(tokens) if token.raw in GOT)
     step = tokens[at + 1].raw if at + 1 < len(tokens) else ""
     passive = at and (step.endswith("ed") or step in words.PARTICIPLES)
-    return [*tokens[:at], _token("was"), *tokens[at + 1 :]] if passive else tokens
+    return [*tokens[:at], _token(GOT[tokens[at].raw]), *tokens[at + 1 :]] if passive else tokens
+
+
+STARTING = frozenset("no do not never".split())
+GOT = {"got": "was", "gets": "is", "get": "are"}
 
 
 def _active(tokens: list[Token]) -> list[Token]:

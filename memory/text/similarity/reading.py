@@ -5,9 +5,11 @@ what claims the same.
 """
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import reduce
+from operator import or_
 from typing import Any, Self
 from uuid import UUID
 
@@ -20,8 +22,21 @@ from memory.text.similarity.frames import framed
 from memory.text.similarity.gist import gist_of, topics_of
 from memory.text.similarity.ordering import same_order
 from memory.text.similarity.phrasing import own_otherwise, possessed, with_adverbs_last
+from memory.text.similarity.rewording import implied
 from memory.text.similarity.statements import Spoken, parse_statement
-from memory.text.similarity.tokens import BITS, DIRECTION, NEGATION, PAST, PREPOSITION, PRONOUN, REPLACES, Token, Tokens
+from memory.text.similarity.tokens import (
+    ASKS,
+    BITS,
+    DIRECTION,
+    NEGATION,
+    PAST,
+    PREPOSITION,
+    PRONOUN,
+    REPLACES,
+    WORDED,
+    Token,
+    Tokens,
+)
 from memory.text.similarity.words import IDENTITY_TAGS
 
 # ruff: noqa: SIM905 -- a list of words is read as words, without quotes
@@ -58,11 +73,18 @@ def agree(a: Spoken, b: Spoken) -> bool:
         return False
     if a.persons != b.persons and a.acted_on != b.acted_on:
         return False
-    if own_otherwise(a.tokens, b.tokens):
+    if own_otherwise(a.tokens, b.tokens) or not a.limits_as(b):
         return False
     if not say_the_same(a.tokens, b.tokens, pronouns=a.persons == b.persons):
         return False
     return all(a.bound(kind) == b.bound(kind) or a.bound(kind, True) == b.bound(kind, True) for kind in BINDING)
+
+
+def consequences(said: Spoken) -> Iterator[Spoken]:
+    """What it says of how it is now."""
+    if said.kinds & WORDED and not said.strict and not said.kinds & ASKS:
+        for tokens in implied(said.tokens):
+            yield Spoken(tokens, reduce(or_, [token.kind for token in tokens], 0))
 
 
 def say_the_same(one: Sequence[Token], other: Sequence[Token], *, pronouns: bool) -> bool:
@@ -211,10 +233,14 @@ class Reading:
         if bag:
             self.bags.add(number, bag, *parts_of_bag(said))
         found = against(said) if said.kinds & OPPOSING else []
+        claims = [*claims_of(said), *topics_of(said), *framed(said)]
+        for each in consequences(said):
+            news = [*claims_of(each), *topics_of(each), *framed(each)]
+            claims += [replace(claim, is_part=True) for claim in news if claim.explicit]
+            found = [*found, *(replace(what, is_part=True) for what in against(each))]
         if found:
             self.against[number] = found
             self.opposed.add(number, *(key for each in found for key in each.keys))
-        claims = [*claims_of(said), *topics_of(said), *framed(said)]
         if claims:
             self.claims[number] = claims
             self.claimed.add(number, *(claim.key for claim in claims))

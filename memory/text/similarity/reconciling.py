@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory.text.similarity.changes import Against, opposite
-from memory.text.similarity.claims import NAMED, Claim, spelled_nearly_alike
-from memory.text.similarity.gist import agree_in_gist, on_one_topic
+from memory.text.similarity.claims import NAMED, Claim, coded_nearly_alike, spelled_nearly_alike
+from memory.text.similarity.gist import MARKING, agree_in_gist, on_one_topic
 from memory.text.similarity.reading import (
     OFTEN,
     Keys,
@@ -33,7 +33,7 @@ from memory.text.similarity.reading import (
 from memory.text.similarity.statements import Spoken
 from memory.text.similarity.tokens import BITS, Token
 
-METHOD = "words-15"
+METHOD = "words-16"
 # How many places a statement is held against, how many orders stand for one, and how many statements fit nowhere.
 MOST_COMPARED = 64
 MOST_AGREED = 16
@@ -333,14 +333,25 @@ class _Work:
         return self._said_at(number), self.reading.statements[number].id
 
     def _replaces(self, newer: int, last: Claim, older: int, claim: Claim) -> bool:
-        if not last.explicit or claim.is_part or last.values == claim.values or last.sort != claim.sort:
+        if (
+            older == newer
+            or not last.explicit
+            or claim.is_part
+            or last.values == claim.values
+            or last.sort != claim.sort
+        ):
             return False
         if NAMED in last.sort and spelled_nearly_alike(last.values, claim.values):
+            return False
+        if coded_nearly_alike(last.values, claim.values) and not self._tells_of_a_change(newer):
             return False
         if not same_owner(self.reading.owner(newer), self.reading.owner(older)):
             return False
         alike = on_one_topic if last.is_topic else still_about
         return alike(last.rest, claim.rest)
+
+    def _tells_of_a_change(self, number: int) -> bool:
+        return any(token.raw in MARKING for token in self.reading.spoken[number].tokens)
 
 
 def _rows_left(table: Table, left: NDArray[np.bool_]) -> tuple[Keys, Owners]:

@@ -63,6 +63,11 @@ def token_of(word: str) -> Token:
     return _spelled[word][0]
 
 
+def tokens_of(word: str) -> tuple[Token, ...]:
+    """The tokens of a word, which are two where it is of two: "left-handed"."""
+    return _spelled[word]
+
+
 def _words(text: str) -> list[Token]:
     return [token_of(word) for word in text.split()]
 
@@ -71,13 +76,13 @@ def _place(tokens: Sequence[Token], raw: str) -> int:
     return next(at for at, token in enumerate(tokens) if token.raw == raw)
 
 
-def _is_name(tokens: Sequence[Token]) -> bool:
+def is_name(tokens: Sequence[Token]) -> bool:
     """Whether all of it is a name with a capital."""
     named = [token for token in tokens if token.kind & SAID]
     return 0 < len(named) == len(tokens) <= LONGEST_NAME and all(token.kind & CAPITAL for token in named)
 
 
-def _is_noun(tokens: Sequence[Token]) -> bool:
+def is_noun(tokens: Sequence[Token]) -> bool:
     """Whether it may be one thing with what belongs to its name: neither a clause nor a list."""
     if not 0 < len(tokens) <= LONGEST_NAME or not any(token.kind & WORD for token in tokens):
         return False
@@ -86,7 +91,7 @@ def _is_noun(tokens: Sequence[Token]) -> bool:
     return not finite and not tokens[-1].kind & NEGATION
 
 
-def _with_clause_end(tokens: list[Token], by: Token) -> list[Token]:
+def with_clause_end(tokens: list[Token], by: Token) -> list[Token]:
     """With the end of a clause where ``by`` has one, and none before it."""
     inner = [token.without_kind(BREAKING) for token in tokens]
     return [*inner[:-1], inner[-1].with_kind(by.kind & BREAKING)]
@@ -108,10 +113,10 @@ def _measuring(tokens: list[Token]) -> list[Token]:
     if at + 1 < len(tokens) and end == at:
         return tokens
     value = tokens[(at if tokens[at].raw == "aged" else verb) + 1 : end]
-    if not verb or not value or not value[0].kind & VALUE or len(value) > 3 or not _is_noun(tokens[:verb]):
+    if not verb or not value or not value[0].kind & VALUE or len(value) > 3 or not is_noun(tokens[:verb]):
         return tokens
     if attribute == "length" and len(value) == 2 and value[1].raw in LASTING:
-        return [*tokens[:verb], token_of("lasts"), *_with_clause_end(value, tokens[-1])]
+        return [*tokens[:verb], token_of("lasts"), *with_clause_end(value, tokens[-1])]
     return [*_owning(tokens[:verb], attribute), token_of("is"), *_of_age(value, attribute, tokens[-1])]
 
 
@@ -119,7 +124,7 @@ def _of_age(value: list[Token], attribute: str, last: Token) -> list[Token]:
     """The unit of an age, years, may be left out."""
     if attribute == "age" and len(value) == 2 and value[1].raw in YEARS:
         value = value[:1]
-    return _with_clause_end(value, last)
+    return with_clause_end(value, last)
 
 
 def _bearing(tokens: list[Token]) -> list[Token]:
@@ -128,7 +133,7 @@ def _bearing(tokens: list[Token]) -> list[Token]:
     of = next((place for place in range(at, len(tokens)) if tokens[place].raw == "of"), 0)
     noun, value = tokens[at + 2 : of], tokens[of + 1 :]
     whole = noun and value and value[0].kind & VALUE and tokens[at + 1].raw in ("a", "an", "the")
-    if not whole or not _is_noun(tokens[:at]) or len(noun) > 3:
+    if not whole or not is_noun(tokens[:at]) or len(noun) > 3:
         return tokens
     return [*tokens[: at - 1], tokens[at - 1].with_kind(OWNS), *noun, token_of("is"), *value]
 
@@ -140,7 +145,7 @@ def _in_office(tokens: list[Token]) -> list[Token]:
     """ "Ana manages the shop" is "Ana is the manager of the shop"."""
     at = next(place for place, token in enumerate(tokens) if token.raw in ROLES)
     what = tokens[at + 1 :]
-    if not _is_name(tokens[:at]) or not _is_noun(what) or any(token.kind & VALUE for token in what):
+    if not is_name(tokens[:at]) or not is_noun(what) or any(token.kind & VALUE for token in what):
         return tokens
     if (what[0].raw not in DEFINITE and not what[0].kind & OWNS) or what[-1].raw.endswith("s"):
         return tokens
@@ -151,7 +156,7 @@ def _employed(tokens: list[Token]) -> list[Token]:
     """ "Ana's employer is Bosch" is "Ana works for Bosch"."""
     at = _place(tokens, "employer")
     of = at and tokens[at - 1].kind & OWNS and tokens[at + 1 : at + 2] and tokens[at + 1].raw in IS
-    if not of or not _is_noun(tokens[:at]):
+    if not of or not is_noun(tokens[:at]):
         return tokens
     return [*tokens[: at - 1], tokens[at - 1].without_kind(OWNS), *_words("works for"), *tokens[at + 2 :]]
 
@@ -160,7 +165,7 @@ def _reporting(tokens: list[Token]) -> list[Token]:
     """ "Ana reports to Ben" is "Ana's manager is Ben"."""
     at = _place(tokens, "reports")
     to = at and tokens[at + 1 : at + 2] and tokens[at + 1].raw == "to"
-    if not to or not _is_name(tokens[:at]) or not _is_name(tokens[at + 2 :]):
+    if not to or not is_name(tokens[:at]) or not is_name(tokens[at + 2 :]):
         return tokens
     return [*_owning(tokens[:at], "manager"), token_of("is"), *tokens[at + 2 :]]
 
@@ -168,14 +173,14 @@ def _reporting(tokens: list[Token]) -> list[Token]:
 def _taking_over(tokens: list[Token]) -> list[Token]:
     """ "Ana took over as treasurer from Ben" is "Ana is now the treasurer"."""
     at = _place(tokens, "over")
-    if at < 2 or tokens[at - 1].raw not in ("took", "takes") or not _is_name(tokens[: at - 1]):
+    if at < 2 or tokens[at - 1].raw not in ("took", "takes") or not is_name(tokens[: at - 1]):
         return tokens
     if tokens[at + 1 : at + 2] and tokens[at + 1].raw == "as":
         rest = tokens[at + 2 :]
         end = next((place for place, token in enumerate(rest) if token.raw == "from"), len(rest))
         if 0 < end <= LONGEST_NAME:
             role = rest[1:end] if rest[0].raw in words.ARTICLES else rest[:end]
-            return [*tokens[: at - 1], *_words("is now the"), *_with_clause_end(role, tokens[-1])]
+            return [*tokens[: at - 1], *_words("is now the"), *with_clause_end(role, tokens[-1])]
     return tokens
 
 
@@ -186,7 +191,7 @@ def _replacing(tokens: list[Token]) -> list[Token]:
     what = tokens[role + 1 :]
     what = what[1:] if what and what[0].raw in words.ARTICLES else what
     who = tokens[: at - 1] if at and tokens[at - 1].raw in ("has", "have") else tokens[:at]
-    named = role and _is_name(who) and _is_name(tokens[at + 1 : role])
+    named = role and is_name(who) and is_name(tokens[at + 1 : role])
     return [*who, *_words("is now the"), *what] if named and what else tokens
 
 
@@ -195,25 +200,25 @@ def _handed_over(tokens: list[Token]) -> list[Token]:
     at = next(place for place, token in enumerate(tokens) if token.raw in HANDING)
     to = next((place for place in range(len(tokens) - 2, at, -1) if tokens[place].raw == "to"), 0)
     whom = tokens[to + 1 :]
-    if not to or not _is_name(whom):
+    if not to or not is_name(whom):
         return tokens
     if tokens[at].raw in ("went", "passed") and tokens[at + 1 : at + 2] and tokens[at + 1].raw == "from":
         what = tokens[:at]
     else:
         what = [token for token in tokens[at + 1 : to] if token.raw not in ("over", "on", "as")]
-        if not _is_name([token for token in tokens[:at] if token.raw not in ("has", "have")]):
+        if not is_name([token for token in tokens[:at] if token.raw not in ("has", "have")]):
             return tokens
     what = what[1:] if what and (what[0].raw in words.ARTICLES or what[0].kind & PRONOUN) else what
     of = [token.raw for token in what[:2]]
     if len(of) == 2 and of[0] in OFFICES and of[1] == "of":
         if of[0] == "ownership":
-            return [*_with_clause_end(whom, token_of("a")), *_words("now owns"), *what[2:]]
+            return [*with_clause_end(whom, token_of("a")), *_words("now owns"), *what[2:]]
         what = what[2:]
     elif "as" not in [token.raw for token in tokens[at + 1 : to]]:
         return tokens  # a thing, not a role: who gave it counts
-    if not what or not _is_noun(what):
+    if not what or not is_noun(what):
         return tokens
-    return [*_with_clause_end(whom, token_of("a")), *_words("is now the"), *what]
+    return [*with_clause_end(whom, token_of("a")), *_words("is now the"), *what]
 
 
 HANDING = frozenset("handed passed went transferred".split())
@@ -235,11 +240,11 @@ def _mutual(tokens: list[Token]) -> list[Token]:
         one, other = before[:middle], before[middle + 1 :]
     elif behind[0].raw not in JOINING:
         return tokens
-    if not _is_noun(one) or not _is_noun(other) or any(token.kind & PRONOUN for token in (*one, *other)):
+    if not is_noun(one) or not is_noun(other) or any(token.kind & PRONOUN for token in (*one, *other)):
         return tokens
     first, second = sorted((one, other), key=lambda each: [token.word for token in each if token.kind & SAID])
     whole = [*first, token_of("is"), tokens[at], token_of("to"), *second]
-    return _with_clause_end(whole, tokens[-1])
+    return with_clause_end(whole, tokens[-1])
 
 
 def _impersonal(tokens: list[Token]) -> list[Token]:
@@ -257,15 +262,16 @@ def _impersonal(tokens: list[Token]) -> list[Token]:
     )
     what = tokens[2:end]
     plural = bool(what) and what[-1].raw.endswith("s") and not what[-1].raw.endswith("ss")
-    if end == len(tokens) or not _is_noun(what) or any(token.kind & VALUE for token in what):
+    if end == len(tokens) or not is_noun(what) or any(token.kind & VALUE for token in what):
         return tokens
-    if not plural and what[0].raw not in DEFINITE and not _is_name(what):
+    if not plural and what[0].raw not in DEFINITE and not is_name(what):
         return tokens
     be = ("were" if plural else "was") if past else ("are" if plural else "is")
     rest = tokens[end:]
     if rest[0].raw == "using":
         rest = [token_of("with"), *rest[1:]]
-    return [tokens[0], *what, token_of(be), token_of(participle), *rest]
+    ours = any(token.kind & PRONOUN for token in what)
+    return [*([] if ours else tokens[:1]), *what, token_of(be), token_of(participle), *rest]
 
 
 ADVERBIAL = frozenset("using within every daily weekly monthly yearly annually nightly until before after".split())
@@ -298,7 +304,7 @@ def _ordered(tokens: list[Token]) -> list[Token]:
     """ "The key must be left here" is "leave the key here", an order, and "keys can be lost" is "can lose keys"."""
     at = next(place for place, token in enumerate(tokens) if token.raw in PASSIVE_AFTER)
     be = at + 1 + (tokens[at + 1 : at + 2] != [] and bool(tokens[at + 1].kind & NEGATION))
-    if be + 1 >= len(tokens) or tokens[be].raw != "be" or not _is_noun(tokens[:at]) or _has(tokens, "by"):
+    if be + 1 >= len(tokens) or tokens[be].raw != "be" or not is_noun(tokens[:at]) or _has(tokens, "by"):
         return tokens
     participle = tokens[be + 1].raw
     past = words.PARTICIPLES.get(participle, participle)
@@ -306,7 +312,7 @@ def _ordered(tokens: list[Token]) -> list[Token]:
     if not base or any(token.kind & PRONOUN for token in tokens[:at]):
         return tokens
     modal = tokens[at:be] if tokens[at].raw in ("can", "may") else tokens[at + 1 : be]
-    return _with_clause_end([*modal, token_of(base), *tokens[:at], *tokens[be + 2 :]], tokens[-1])
+    return with_clause_end([*modal, token_of(base), *tokens[:at], *tokens[be + 2 :]], tokens[-1])
 
 
 PASSIVE_AFTER = frozenset("must should can may".split())
@@ -319,7 +325,7 @@ def _due(tokens: list[Token]) -> list[Token]:
     when = tokens[at + 1 :]
     when = when[1:] if when and when[0].raw in ("on", "by") else when
     dated = when and when[0].kind & VALUE and len(when) <= 3 and not any(token.kind & PREPOSITION for token in when)
-    if at < 2 or tokens[at - 1].raw not in IS or not dated or not _is_noun(tokens[: at - 1]):
+    if at < 2 or tokens[at - 1].raw not in IS or not dated or not is_noun(tokens[: at - 1]):
         return tokens
     return [*_words("the deadline for"), *tokens[: at - 1], token_of("is"), *when]
 
@@ -334,7 +340,7 @@ def _lasting(tokens: list[Token]) -> list[Token]:
         return tokens
     timed = 1 < len(span) <= 5 and span[-1].raw in LASTING
     timed = timed and all(token.kind & VALUE or token.raw in BETWEEN for token in span[:-1])
-    return [*tokens[:at], token_of("lasts"), *span] if at and timed and _is_noun(tokens[:at]) else tokens
+    return [*tokens[:at], token_of("lasts"), *span] if at and timed and is_noun(tokens[:at]) else tokens
 
 
 BETWEEN = frozenset("from between to and".split())
@@ -352,9 +358,9 @@ def _included(tokens: list[Token]) -> list[Token]:
     at = _place(tokens, "included")
     within = at > 1 and tokens[at - 1].raw in IS and tokens[at + 1 : at + 2] and tokens[at + 1].raw in ("in", "with")
     what, where = tokens[: at - 1], tokens[at + 2 :]
-    if not within or not _is_noun(what) or not _is_noun(where) or any(token.kind & NEGATION for token in tokens):
+    if not within or not is_noun(what) or not is_noun(where) or any(token.kind & NEGATION for token in tokens):
         return tokens
-    return _with_clause_end([*where, token_of("includes"), *what], tokens[-1])
+    return with_clause_end([*where, token_of("includes"), *what], tokens[-1])
 
 
 def _on_the_clock(tokens: list[Token]) -> list[Token]:
@@ -383,7 +389,7 @@ def _riding(tokens: list[Token]) -> list[Token]:
     where = tokens[verb + 1 : at]
     if not where and tokens[verb].raw.startswith("commute"):
         where = _words("to work")
-    return _with_clause_end([*tokens[:verb], token_of(form), *where], tokens[-1]) if where else tokens
+    return with_clause_end([*tokens[:verb], token_of(form), *where], tokens[-1]) if where else tokens
 
 
 def _moved_abroad(tokens: list[Token]) -> list[Token]:
@@ -397,7 +403,7 @@ def _moved_abroad(tokens: list[Token]) -> list[Token]:
         return tokens
     within = {"wohnt": "in", "mieszka": "w", "vive": "en", "habite": "à"}[lives]
     now = {"wohnt": "jetzt", "mieszka": "teraz", "vive": "ahora", "habite": "maintenant"}[lives]
-    return _with_clause_end(
+    return with_clause_end(
         [*kept[:start], token_of(lives), token_of(now), token_of(within), *kept[where + 1 :]], tokens[-1]
     )
 
@@ -409,12 +415,12 @@ def _switched_as(tokens: list[Token]) -> list[Token]:
     value, what = tokens[at + 2 : role], tokens[role + 1 :]
     active = at and tokens[at - 1].raw not in FINITE
     kind = not role and active and tokens[at + 1 : at + 2] and tokens[at + 1].raw == "to"
-    if kind and any(token.raw in values.KINDS_OF_PREFERENCE for token in tokens[at + 2 :]) and _is_noun(tokens[:at]):
+    if kind and any(token.raw in values.KINDS_OF_PREFERENCE for token in tokens[at + 2 :]) and is_noun(tokens[:at]):
         return [*tokens[:at], *_words("now prefers"), *tokens[at + 2 :]]
-    if not role or not 0 < len(value) <= 3 or tokens[at + 1].raw != "to" or not what or not _is_noun(tokens[:at]):
+    if not role or not 0 < len(value) <= 3 or tokens[at + 1].raw != "to" or not what or not is_noun(tokens[:at]):
         return tokens
     what = what[1:] if what[0].kind & PRONOUN or what[0].raw in words.ARTICLES else what
-    if not what or not _is_noun(what):
+    if not what or not is_noun(what):
         return tokens
     owner = [*tokens[: at - 1], tokens[at - 1].with_kind(OWNS)]
     plain = [token.without_kind(BREAKING) for token in what]
@@ -426,11 +432,11 @@ def _active_in_german(tokens: list[Token]) -> list[Token]:
     be = next(place for place, token in enumerate(tokens) if token.raw in ("wird", "wurde"))
     by = next((place for place in range(be, len(tokens)) if tokens[place].raw == "von"), 0)
     done, between, doer, step = tokens[:be], tokens[be + 1 : by], tokens[by + 1 : -1], tokens[-1].raw
-    if not by or not done or not _is_name(doer) or not step.endswith("t") or len(step) < SHORTEST_STEP:
+    if not by or not done or not is_name(doer) or not step.endswith("t") or len(step) < SHORTEST_STEP:
         return tokens
     stem = step.removeprefix("ge")
     verb = token_of(stem if tokens[be].raw == "wird" else f"{stem}e")
-    return _with_clause_end([*doer, verb, *between, *done], tokens[-1])
+    return with_clause_end([*doer, verb, *between, *done], tokens[-1])
 
 
 SHORTEST_STEP = 5
@@ -440,7 +446,7 @@ def _born(tokens: list[Token]) -> list[Token]:
     """ "Ana's birthplace is Lima" is "Ana was born in Lima"."""
     at = _place(tokens, "birthplace")
     of = at and tokens[at - 1].kind & OWNS and tokens[at + 1 : at + 2] and tokens[at + 1].raw in IS
-    if not of or not _is_name(tokens[:at]):
+    if not of or not is_name(tokens[:at]):
         return tokens
     return [*tokens[: at - 1], tokens[at - 1].without_kind(OWNS), *_words("was born in"), *tokens[at + 2 :]]
 
@@ -450,7 +456,7 @@ def _made_by(tokens: list[Token]) -> list[Token]:
     at = next(place for place, token in enumerate(tokens) if token.raw in MAKERS)
     before = [token.raw for token in tokens[at - 2 : at]]
     made = at > 2 and before[0] in IS and before[1] == "the" and tokens[at + 1 : at + 2] and tokens[at + 1].raw == "of"
-    if not made or not _is_name(tokens[: at - 2]) or not _is_noun(tokens[at + 2 :]):
+    if not made or not is_name(tokens[: at - 2]) or not is_noun(tokens[at + 2 :]):
         return tokens
     return [*tokens[: at - 2], token_of(MAKERS[tokens[at].raw]), *tokens[at + 2 :]]
 
@@ -467,9 +473,9 @@ def _doing(tokens: list[Token]) -> list[Token]:
     if at < 4 or tokens[at].raw not in DOERS or tokens[at - 2].raw not in ("a", "an") or tokens[at - 3].raw != "is":
         return tokens
     what = tokens[at - 1]
-    if not _is_name(tokens[: at - 3]) or not what.kind & WORD or what.raw in NO_OBJECTS or what.kind & CAPITAL:
+    if not is_name(tokens[: at - 3]) or not what.kind & WORD or what.raw in NO_OBJECTS or what.kind & CAPITAL:
         return tokens
-    return _with_clause_end([*tokens[: at - 3], token_of(DOERS[tokens[at].raw]), what], tokens[-1])
+    return with_clause_end([*tokens[: at - 3], token_of(DOERS[tokens[at].raw]), what], tokens[-1])
 
 
 DOERS = {
@@ -486,7 +492,7 @@ def _compared(tokens: list[Token]) -> list[Token]:
     at = _place(tokens, "than")
     other = GREATER.get(tokens[at - 1].raw, "") if at > 2 else ""
     less, more = tokens[: at - 2], tokens[at + 1 :]
-    if not other or tokens[at - 2].raw not in IS or not _is_noun(less) or not _is_noun(more):
+    if not other or tokens[at - 2].raw not in IS or not is_noun(less) or not is_noun(more):
         return tokens
     if any(token.kind & (PRONOUN | VALUE) for token in (*less, *more)):
         return tokens
@@ -494,7 +500,7 @@ def _compared(tokens: list[Token]) -> list[Token]:
     if plural != (more[-1].raw.endswith("s") and not more[-1].kind & CAPITAL):
         return tokens
     whole = [*more, tokens[at - 2], token_of(other), tokens[at], *less]
-    return _with_clause_end(whole, tokens[-1])
+    return with_clause_end(whole, tokens[-1])
 
 
 # By the smaller one. Of "lighter" and "shorter" there are two greater ones.
@@ -509,7 +515,7 @@ def _peopled(tokens: list[Token]) -> list[Token]:
     """ "The crew has 7 members" is "the crew has 7 people"."""
     at = _place(tokens, "members")
     counted = at == len(tokens) - 1 and at > 2 and tokens[at - 1].kind & VALUE and tokens[at - 2].raw in ("has", "have")
-    return _with_clause_end([*tokens[:at], token_of("people")], tokens[-1]) if counted else tokens
+    return with_clause_end([*tokens[:at], token_of("people")], tokens[-1]) if counted else tokens
 
 
 def _owned(tokens: list[Token]) -> list[Token]:
@@ -517,9 +523,9 @@ def _owned(tokens: list[Token]) -> list[Token]:
     at = _place(tokens, "owner")
     verb = next((place for place, token in enumerate(tokens) if token.raw in ("is", "=")), 0)
     of = at <= 1 and verb > at + 2 and tokens[at + 1].raw == "of"
-    if not of or not _is_name(tokens[verb + 1 :]) or not _is_noun(tokens[at + 2 : verb]):
+    if not of or not is_name(tokens[verb + 1 :]) or not is_noun(tokens[at + 2 : verb]):
         return tokens
-    return _with_clause_end([*tokens[verb + 1 :], token_of("owns"), *tokens[at + 2 : verb]], tokens[-1])
+    return with_clause_end([*tokens[verb + 1 :], token_of("owns"), *tokens[at + 2 : verb]], tokens[-1])
 
 
 def _of_a_period(tokens: list[Token]) -> list[Token]:
@@ -542,12 +548,12 @@ def _named_last(tokens: list[Token]) -> list[Token]:
     at = next(place for place, token in enumerate(tokens) if token.raw in COPULAS_ABROAD)
     copula = token_of("ist") if tokens[at].raw == "heisst" else tokens[at]
     name, what = tokens[:at], tokens[at + 1 :]
-    if _is_name(what):
+    if is_name(what):
         return [*name, copula, *what]
-    known = len(what) > 1 and what[0].raw in DEFINITE_ABROAD and not _is_name(what[:1])
-    if not known or not _is_name(name) or not _is_noun(what):
+    known = len(what) > 1 and what[0].raw in DEFINITE_ABROAD and not is_name(what[:1])
+    if not known or not is_name(name) or not is_noun(what):
         return tokens
-    return _with_clause_end([*what, copula, *name], tokens[-1])
+    return with_clause_end([*what, copula, *name], tokens[-1])
 
 
 COPULAS_ABROAD = frozenset("es ist est jest heisst".split())
@@ -559,7 +565,7 @@ def _put_instead(tokens: list[Token]) -> list[Token]:
     at = _place(tokens, "instead")
     dated = len(tokens) == at + 3 and at > 3 and tokens[at - 1].mask == tokens[-1].mask == "date"
     verb = at - 3 if dated and tokens[at - 2].raw == "on" else 0
-    if verb < 1 or tokens[verb].raw not in ("is", "happens") or not _is_noun(tokens[:verb]):
+    if verb < 1 or tokens[verb].raw not in ("is", "happens") or not is_noun(tokens[:verb]):
         return tokens
     return [*tokens[:verb], *_words("was moved from"), tokens[-1].without_kind(BREAKING), token_of("to"),
             tokens[at - 1].with_kind(tokens[-1].kind & BREAKING)]  # fmt: skip

@@ -45,6 +45,7 @@ from memory.text.similarity.tokens import (
     UNKNOWN,
     VALUE,
     WORD,
+    WORDED,
     Token,
     Tokens,
     code_of,
@@ -57,6 +58,17 @@ MOST_LEAVES = 40
 WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 LONGEST = 200
 BULLETS = re.compile(r"(?m)^[^\S\n]*(?:[>*•–+-]+\s+)+")
+# What stands around a note, and no word of which it is made.
+INTRODUCED = re.compile(
+    r"^\s*(?:re|heads[- ]?up|hint|tip|fun fact|fact|psa|tl;? ?dr|side note|one more thing|good to know"
+    r"|(?:don'?t|do not) forget|reminder|memo|important|attention|new|latest|\d\)|1\.)"
+    r"(?:\s*[:!,–—]\s+|(?<=forget) that |(?<=[).])\s+)",
+    re.IGNORECASE,
+)
+THANKS = re.compile(r"[,.!;]?\s+(?:many )?(?:thanks|thank you|thx|cheers)(?: in advance)?\s*[.!]*\s*$", re.IGNORECASE)
+SHELL = re.compile(r"\$\{?[A-Z_]{2,}")
+FACES = re.compile("[\U0001f600-\U0001f64f\U0001f910-\U0001f92f\ufe0f]")
+ENDS_AN_INTRODUCTION, LONGEST_INTRODUCTION = frozenset(":!,–—)."), 24
 BULLETED = re.compile(r"\s*[>*•–+-]")
 INTRODUCTION, POSTSCRIPT = 9, 6
 QUESTION = code_of("question")
@@ -65,6 +77,8 @@ OBJECTS = frozenset(
     ["me", "you", "him", "her", "us", "them", "myself", "yourself", "himself", "herself", "ourselves", "themselves"]
 )
 # In a script without word rules, a number after "is", "at" or "to" is the value of the statement.
+JUST = b"just"
+LIMITING = frozenset(("only", "just", "solely", "exclusively"))
 OTHER_SCRIPT = re.compile(r"[\u0370-\u1dff\u2e80-\ud7ff\uf900-\ufaff]")
 # "At three in the afternoon" and "at half past eight"; nothing in front of it says more than that it is a time.
 CHINESE_TIME = re.compile(
@@ -78,6 +92,12 @@ CHINESE_DAY = re.compile(r"(?:周|星期|礼拜)([一二三四五六日天])")
 CHINESE_SIGNS = "零一二两三四五六七八九十百千万"
 CHINESE_NUMBER = re.compile(rf"(?<![{CHINESE_SIGNS}])[{CHINESE_SIGNS}]{{2,12}}(?![{CHINESE_SIGNS}])")
 CHINESE_COUNTED = re.compile(r"(?<=\d)个(?=人)")
+# A number of one sign in front of what it counts; "每日" and "一天" say how often.
+CHINESE_DIGIT = re.compile(
+    r"(?<![一二两三四五六七八九十百千万点半每这第])[一二两三四五六七八九](?=[次年个天周月小人元台名楼层岁份间张本辆件条口只米斤分秒倍])"
+)
+CHINESE_PER_DAY = re.compile(r"每日|(?<=[^\d十])(?:一|1)天(?=[^ ]{0,2}\d+次)")
+CHINESE_PASSIVE = re.compile(r"([^由，]{2,})由([^由，]{3,})")
 CHINESE_DIGITS, CHINESE_UNITS = "零一二三四五六七八九", {"十": 10, "百": 100, "千": 1000}
 # "The manager has become Liu Fang", "moved to Beijing": what there is one of, and what it was changed to.
 CHINESE_CHANGE = re.compile(r"(.{2,}?)(?:已经?)?(?:换成了?|改成了?|改为了?|变成了|变更为|调整为|更换为)(.+)")
@@ -168,7 +188,11 @@ class Spoken:
     def order(self) -> bytes:
         """The same for statements that say the same in the same order; of two with one key, no more need be asked."""
         return b"".join(
-            [token.bytes + b"'" if token.kind & OWNS else token.bytes for token in self.tokens if token.kind & ORDERED]
+            [
+                token.bytes + b"'" if token.kind & OWNS else token.bytes or JUST
+                for token in self.tokens
+                if token.kind & ORDERED or token.raw == "just"
+            ]
         )
 
     @property
@@ -217,6 +241,14 @@ class Spoken:
                 pairs.append((token.code, said[at - 1 if last else at + 1].code))
         return sorted(pairs)
 
+    def limits_as(self, other: "Spoken") -> bool:
+        """Whether "only" is said of the same in both, and "just" where both have it."""
+        raws = [{token.raw for token in each.tokens} & LIMITING for each in (self, other)]
+        if not raws[0] and not raws[1]:
+            return True
+        words = LIMITING if "just" in raws[0] & raws[1] else LIMITING - {"just"}
+        return _limited(self.tokens, words) == _limited(other.tokens, words)
+
     def with_meant(self, meant: dict[int, Token]) -> "Spoken":
         """With the words that were meant for the codes of slips."""
         tokens = [meant.get(token.code, token) for token in self.tokens]
@@ -237,8 +269,28 @@ class Spoken:
         return [(token, word) for token, word in found if token.code not in names]
 
 
+def _limited(tokens: list[Token], words: frozenset[str]) -> list[int]:
+    """The concept behind each of the words, or before it at the end of a clause."""
+    said = [token for token in tokens if token.kind & SAID or token.raw in words]
+    found = []
+    for at, token in enumerate(said):
+        if token.raw in words and len(said) > 1:
+            last = at + 1 == len(said) or (token.kind & BREAK and at > 0)
+            beside = said[at - 1 if last else at + 1]
+            found.append(beside.concept or beside.code)
+    return sorted(found)
+
+
 def parse_statement(text: str, tokens: Tokens) -> Spoken:
     """What ``text`` says."""
+    if "$" in text and SHELL.search(text):
+        return _strict(text)
+    if not ENDS_AN_INTRODUCTION.isdisjoint(text[:LONGEST_INTRODUCTION]) or "forget that" in text:
+        text = INTRODUCED.sub("", text)
+    if "hank" in text or "thx" in text or "heers" in text:
+        text = THANKS.sub("", text)
+    if not text.isascii():
+        text = FACES.sub("", text)
     text = BULLETS.sub(" ", text) if "\n" in text or BULLETED.match(text) else text
     if text.lstrip()[:1] in ("{", "["):
         return _record(text)
@@ -250,7 +302,9 @@ def parse_statement(text: str, tokens: Tokens) -> Spoken:
         kinds |= token.kind
     if kinds & FOREIGN or len(found) > LONGEST:
         return _strict(text)
-    if kinds & (IDIOM | NEGATION | SHAPED):
+    if kinds & ASIDE:
+        found = _without_introduction(found)
+    if kinds & (IDIOM | NEGATION | SHAPED | WORDED):
         found, kinds = _with_kinds(rephrased(found, kinds), found, kinds)
     if kinds & (VALUE | PERIODIC | SPANNING):
         found, kinds = _with_kinds(normalised(found, kinds), found, kinds)
@@ -306,7 +360,11 @@ def _strict(text: str) -> Spoken:
     if whole[:1] in ("{", "[") or not OTHER_SCRIPT.search(whole):
         return Spoken([], 0, code_of(f"strict {_uncased(whole)}") or 1)
     whole = CHINESE_NUMBER.sub(_chinese_number, CHINESE_DAY.sub(_chinese_day, whole))
+    whole = CHINESE_DIGIT.sub(lambda found: str(CHINESE_DIGITS.find(found[0].replace("两", "二"))), whole)
+    whole = CHINESE_PER_DAY.sub("每天", whole)
     whole = _uncased(CHINESE_COUNTED.sub("", whole).replace("可以", "可"))
+    if found := CHINESE_PASSIVE.fullmatch(whole):  # "the invoice by finance is checked": "finance checks the invoice"
+        whole = f"{found[2]}{found[1]}"
     times = [] if SPANNED.search(whole) else sorted(CHINESE_WHEN.findall(whole))
     if times:  # they may stand in front or behind the subject
         whole = " ".join([*times, re.sub("[,，、]", "", CHINESE_WHEN.sub("", whole))])
@@ -407,7 +465,7 @@ def _without_introduction(tokens: list[Token]) -> list[Token]:
     """Without "Just to confirm:", "Please note that" and the like, as often as they come."""
     aside = 0
     for at, token in enumerate(tokens[:INTRODUCTION]):
-        if not token.kind & TALK:
+        if not token.kind & TALK and token.raw:
             return tokens
         aside |= token.kind & ASIDE
         if aside and (token.kind & (BREAK | HALT) or token.raw == "that"):

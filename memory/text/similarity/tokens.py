@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from memory.text import patterns
-from memory.text.similarity import values, words
+from memory.text.similarity import values, wordings, words
 from memory.text.similarity.words import CANONICAL
 
 KEPT_CHUNKS = 200_000
@@ -26,7 +26,7 @@ TALK, ASIDE, COMMON, UNKNOWN, FOREIGN, CAPITAL, BREAK, ASKS, END, MASKED, PREFER
     1 << place for place in range(8, 21)
 )
 BINDS, PAST, HALT, AND, STATUS, HAPPENS, SHOUTED, PROPER, IDIOM, REPLACES = (1 << place for place in range(21, 31))
-SHAPED, PERIODIC, SPANNING, CODED, OWNS, STEMMED = (1 << place for place in range(31, 37))
+SHAPED, PERIODIC, SPANNING, CODED, OWNS, STEMMED, WORDED = (1 << place for place in range(31, 38))
 SAID = WORD | VALUE | NEGATION
 BREAKING = BREAK | END | HALT | ASKS
 
@@ -115,11 +115,28 @@ GATE = patterns.late(
     re.IGNORECASE,
 )
 SECOND = patterns.late(rf"\b(the|our|his|her|its) 2nd(?= (?!of\b|(?:{'|'.join(values.MONTHS)})\b)[a-z])", re.IGNORECASE)
+# German and Polish: "im 2. Stock".
+ORDINAL = patterns.late(r"\b(\d{1,2})\. (?=Stock|Etage|Klasse|Quartal|piętrze|piętro|klasie|klasa)")
+DAYS_IN_GERMAN = {
+    "Mo": "Montag", "Di": "Dienstag", "Mi": "Mittwoch", "Do": "Donnerstag", "Fr": "Freitag", "Sa": "Samstag",
+    "So": "Sonntag",
+}  # fmt: skip
+SPAN_OF_DAYS = patterns.late(r"\b(Mo|Di|Mi|Do|Fr|Sa|So)\.?\s?[-–]\s?(Mo|Di|Mi|Do|Fr|Sa|So)\b")
+# "The U.S. office".
+ACRONYM = patterns.late(r"\b(?:[A-Z]\.){2,4}(?=\s+[a-z]|,|$)")
+# "Order no. 12", "order #12" and "order number 12" are "order 12".
+NUMBERED = patterns.late(
+    rf"\b({'|'.join(filter(str.isalpha, sorted(values.NAMED_BY_NUMBER - {'number', 'no', 'nr'})))})"
+    r" (?:no\.? ?|number |nr\.? ?|#)(?=\d)",
+    re.IGNORECASE,
+)
+MAY_BE_NUMBERED = patterns.late(r" (?:no\.? ?|number |nr\.? ?|#)\d", re.IGNORECASE)
 NUMERO = patterns.late(r"(?<!is )(?<!was )(?<!said )(?<!answered )\b[Nn]o\.(?=\s+(?:for|of)\b|:|\s*\d)")
 MINUS = patterns.late(rf"(?<!\d )\bminus (\d+(?:\.\d+)?|(?:{'|'.join(values.NUMBER_WORDS)})\b)(?![\w-])", re.IGNORECASE)
 EMPHASIS = patterns.late(r"^[*_~]+(?=[^\W_])|(?<=[^\W_])[*_~]+(?=[.,;:!?)\"']*$)")
 # Capitals inside a name: GitHub, PostgreSQL, iPhone, NDAs. Inside anything else they are part of a code.
 LIKE_A_NAME = patterns.late(r"[A-Za-z][A-Z][a-z]{2,}|[A-Z]?[a-z]+(?:[A-Z][a-z]{2,})*[A-Z]*s?|[A-Z]{2,}s")
+WRITTEN_MIXED = frozenset(("WiFi", "HiFi", "SciFi"))
 DIGITS = "0123456789"
 ALPHABETIC = patterns.late(r"[A-Za-z0-9]+")
 ELIDED = patterns.late(r"(n'|l'|d'|qu'|j')(?=\w{3})")
@@ -177,6 +194,14 @@ class Tokens(dict[str, tuple[Token, ...]]):
             text = SECOND.sub(r"\1 second", text)
         if LETTERED.search(text):
             text = GATE.sub(r"\1\2", text)
+        if "." in text and ACRONYM.search(text):
+            text = ACRONYM.sub(lambda found: found[0].replace(".", "") + found[0][len(found[0]) :], text)
+        if MAY_BE_NUMBERED.search(text):
+            text = NUMBERED.sub(r"\1 ", text)
+        if ". " in text:
+            text = ORDINAL.sub(r"\1 ", text)
+        if "-" in text or "–" in text:
+            text = SPAN_OF_DAYS.sub(lambda found: f"{DAYS_IN_GERMAN[found[1]]} bis {DAYS_IN_GERMAN[found[2]]}", text)
         if "o." in text:
             text = NUMERO.sub("number", text)
         if ".m" in text or ".M" in text:
@@ -244,7 +269,7 @@ def _is_code(written: str) -> bool:
         return False
     if "_" in written.strip("_"):
         return True
-    if written.islower() or written.isupper():
+    if written.islower() or written.isupper() or written in WRITTEN_MIXED:
         return False
     return any(_is_mixed(part) for part in ALPHABETIC.findall(written))
 
@@ -297,10 +322,20 @@ def _of_piece(text: str, capital: int) -> list[Token]:
         return _value("percent" if text == "%" else f"sign {text}", text, "")
     if text.startswith("auto-") and text[5:].isalpha():
         return [_word(text[5:], capital), _word("automatically", 0)]
+    if "-" in text and (joined := _joined(text)):
+        text = joined
     parts = _compound(text)
     if parts:
         return [_word(part, capital) for part in parts]
     return [_word(text, capital).with_kind(OWNS if clitic == "'s" else 0)]
+
+
+def _joined(text: str) -> str:
+    """ "Cooperate" for "co-operate"; empty for what is not one word."""
+    first, _, rest = text.partition("-")
+    if first not in words.PREFIXES or text in CANONICAL or not (first + rest).isalpha():
+        return ""
+    return first + rest if words.classify(first + rest) == words.COMMON else ""
 
 
 def _compound(text: str) -> list[str]:
@@ -331,7 +366,7 @@ def _values(text: str) -> list[Token]:
         text = f"[{text[1:-1]}]"
     text = FRENCH_TIME.sub(r"\1:\2", text) if "h" in text else text
     plain = THOUSANDS.sub("", DECIMAL_COMMA.sub(r"\1.\2", text)) if "," in text else text
-    plain = CENTS.sub("", plain) if "." in plain else plain
+    plain = CENTS.sub("", plain) if "." in plain and not VERSION.fullmatch(plain) else plain
     if text.endswith("%") and NUMBER.fullmatch(text[:-1].lstrip("#")):
         return _value(CENTS.sub("", plain.removesuffix("%")) + "%", text, "percent")
     parts = WITH_UNIT.fullmatch(plain) if plain[-1:].isalpha() else None
@@ -421,6 +456,7 @@ def _roles(text: str) -> int:
         (text in IDIOMATIC, IDIOM),
         (text in values.REPLACING, REPLACES),
         (text in words.SHAPES, SHAPED),
+        (text in wordings.TELLING, WORDED),
         (text in values.PERIODS, PERIODIC),
         (text in values.CODES, CODED),
         (text in values.SPAN_WORDS or "-" in text, SPANNING),

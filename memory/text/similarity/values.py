@@ -171,7 +171,7 @@ NAMED_BY_NUMBER = frozenset(
     release build chapter section page table figure article paragraph track lane zone district route flight train bus
     seat apartment suite building warehouse project task issue bug story sprint shipment package parcel tracking serial
     model part license policy claim account: member employee user device terminal machine meter tenant asset po rfc iso
-    quarter week day level tier grade class type option plan question lesson module unit: site region
+    centre center quarter week day level tier grade class type option plan question lesson module unit: site region
     """.split()
 )
 

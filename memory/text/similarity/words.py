@@ -46,7 +46,10 @@ LEADS = dict.fromkeys("von vom de del du des".split(), "of") | dict.fromkeys("am
 SUBJECTS = frozenset("there it that he she what here where".split())
 # Their dot ends no sentence.
 ABBREVIATED = frozenset(
-    "mr mrs ms dr prof st no nr vs inc ltd co corp approx ca jr sr bzw dept ave etc sra sr mme".split()
+    """
+    mr mrs ms dr prof st no nr ext incl excl max min approx hrs jan feb apr jun jul aug sept sep oct nov dec vs inc
+    ltd co corp approx ca jr sr bzw dept ave etc sra sr mme
+    """.split()
 )
 # A capital makes none of these a name.
 SAID_WITH_CAPITALS = frozenset(
@@ -68,6 +71,7 @@ DISCOURSE = frozenset(
     correction correcting corrected correct
     seen sources according based everything else things thing state stated stating report reported heard
     learned learnt found notice noticed observe observed speaking words word simple put repeat repeating
+    should all everyone everybody team folks self dear attention psa
     reiterate time being moment honest sake completeness recall correctly
     """.split()
 )
@@ -175,6 +179,75 @@ NEGATIONS = {
 }
 # Written as one word, and with the apostrophe that shows the two.
 JOINED = {"cannot": "can't", "cant": "can't", "wont": "won't"}
+# Short for.
+SHORT = {
+    "k8s": "kubernetes", "pw": "password", "pwd": "password", "mtg": "meeting", "mtgs": "meetings", "incl": "including",
+    "excl": "excluding", "hrs": "hours", "mins": "minutes", "yrs": "years", "wks": "weeks", "pls": "please",
+    "govt": "government", "intl": "international", "attn": "attention",
+}  # fmt: skip
+# Misspellings that so many texts have that they are words of the vocabulary.
+MISSPELT = dict(
+    pair.split("/")
+    for pair in """
+    accomodate/accommodate accomodation/accommodation accross/across acheive/achieve acheived/achieved
+    adress/address adressed/addressed adresses/addresses agressive/aggressive apointment/appointment
+    apparantly/apparently appointement/appointment approvel/approval aprove/approve aproved/approved
+    aquire/acquire aquired/acquired arguement/argument assasin/assassin availabe/available availible/available
+    avaliable/available backround/background basicly/basically begining/beginning beleive/believe belive/believe
+    bizzare/bizarre buisness/business calender/calendar calenders/calendars cancelation/cancellation
+    catagory/category cemetary/cemetery colleage/colleague collegue/colleague collegues/colleagues
+    comittee/committee comming/coming commited/committed commitee/committee commiting/committing
+    compatable/compatible completly/completely concious/conscious configuraton/configuration
+    curiousity/curiosity databse/database definately/definitely definitly/definitely delivry/delivery
+    dependant/dependent desparate/desperate develope/develop developement/development dilemna/dilemma
+    dissapear/disappear dissapoint/disappoint docter/doctor ecstacy/ecstasy embarass/embarrass
+    enviroment/environment enviroments/environments equipement/equipment equiptment/equipment
+    exagerate/exaggerate excede/exceed exersise/exercise existance/existence experiance/experience
+    familar/familiar febuary/february feburary/february finaly/finally foriegn/foreign fourty/forty
+    freind/friend freinds/friends fullfil/fulfil garantee/guarantee gaurantee/guarantee gaurd/guard
+    goverment/government grammer/grammar gratefull/grateful greatful/grateful guarentee/guarantee
+    happend/happened harrass/harass heighth/height heirarchy/hierarchy humourous/humorous hygeine/hygiene
+    immediatley/immediately immediatly/immediately implemention/implementation independant/independent
+    indispensible/indispensable insted/instead inteligence/intelligence intrest/interest invoce/invoice
+    jewelery/jewelry knowlege/knowledge labratory/laboratory langauge/language lauguage/language lenght/length
+    liason/liaison libary/library licence/licence lisence/license lisense/license maintainance/maintenance
+    maintaning/maintaining maintenence/maintenance managment/management manuever/maneuver medecine/medicine
+    meetting/meeting mesage/message messsage/message millenium/millennium miniscule/minuscule
+    mischievious/mischievous morgage/mortgage neccesary/necessary neccessary/necessary necessery/necessary
+    neice/niece neigbor/neighbor nineth/ninth noone/nobody noticable/noticeable ocasion/occasion
+    occasionaly/occasionally occassion/occasion occured/occurred occurence/occurrence occuring/occurring
+    ocurred/occurred offical/official oportunity/opportunity orginal/original paralell/parallel
+    parliment/parliament pasword/password payed/paid payement/payment peice/piece perfer/prefer perfers/prefers
+    permanant/permanent permenant/permanent persistant/persistent personel/personnel pharmasist/pharmacist
+    phisical/physical platfrom/platform plumer/plumber poeple/people politican/politician posession/possession
+    possable/possible potatos/potatoes preceed/precede prefered/preferred prefering/preferring
+    prescripton/prescription privelege/privilege priviledge/privilege probaly/probably proceedure/procedure
+    profesional/professional proffesional/professional programing/programming pronounciation/pronunciation
+    publically/publicly quarentine/quarantine questionaire/questionnaire realy/really reccomend/recommend
+    reccommend/recommend reciept/receipt recieve/receive recieved/received recieves/receives recieving/receiving
+    recipt/receipt recomend/recommend recomended/recommended recrod/record referance/reference refered/referred
+    refering/referring reguarly/regularly relevent/relevant religous/religious remeber/remember reponse/response
+    requst/request responsable/responsible restaraunt/restaurant restaurent/restaurant resturant/restaurant
+    reuqest/request rythm/rhythm sargent/sergeant saterday/saturday scedule/schedule schedual/schedule
+    secratary/secretary secretery/secretary sentance/sentence seperate/separate seperated/separated
+    seperately/separately serivce/service sevice/service shedule/schedule shiping/shipping sieze/seize
+    signiture/signature similiar/similar sincerly/sincerely speach/speech standart/standard strengh/strength
+    strenght/strength subsciption/subscription succesful/successful successfull/successful sucess/success
+    sucessful/successful supercede/supersede suplier/supplier supliers/suppliers suport/support supplys/supplies
+    suprise/surprise suprised/surprised techinical/technical technicaly/technically teh/the
+    temperture/temperature temprature/temperature tendancy/tendency theri/their thier/their thourough/thorough
+    threshhold/threshold thrusday/thursday tiket/ticket tommorow/tomorrow tommorrow/tomorrow tomorow/tomorrow
+    transfered/transferred transfering/transferring transportion/transportation truely/truly tuseday/tuesday
+    unecessary/unnecessary unfortunatly/unfortunately untill/until updat/update usefull/useful useing/using
+    vaccum/vacuum vaction/vacation vegatable/vegetable vegatarian/vegetarian vegeterian/vegetarian
+    vehical/vehicle verison/version visious/vicious warehose/warehouse warrenty/warranty wedensday/wednesday
+    wellcome/welcome wendesday/wednesday wensday/wednesday wether/whether whereever/wherever wich/which
+    wierd/weird withold/withhold writting/writing yeild/yield
+    """.split()
+)
+JOINED |= SHORT | MISSPELT
+# With or without a hyphen behind them a word is the same.
+PREFIXES = frozenset("co re e pre non anti multi sub semi inter un over under mid post".split())
 # Bound to what follows: "before shipping" is not "shipping before".
 DIRECTIONS = frozenset(
     """
@@ -252,7 +325,7 @@ CLOSED = [
     car/pool dead/line head/quarter work/shop work/place news/letter spread/sheet screen/shot stake/holder
     time/sheet code/base life/span life/time pay/roll pay/check play/list hard/ware soft/ware air/port flow/chart
     black/list white/list end/point name/space host/name user/name file/name time/stamp data/set note/book tool/kit
-    road/map over/view bench/mark fire/wall round/trip
+    help/desk road/map over/view bench/mark fire/wall round/trip
     """.split()
 ]
 _PHRASAL_PASTS = dict(
@@ -322,7 +395,8 @@ IDIOMS = {
         "live": "are living",
         "works for": "is employed by, is working for",
         "works at": "is employed at, is working at",
-        "runs on": "is running on",
+        "runs on": "is running on, is hosted on, is deployed on",
+        "run on": "are hosted on, are deployed on",
         "studies": "is studying",
         "by": "by means of, with the help of, no later than, not later than, at the latest by",
         "when": "as soon as, every time, each time, whenever",
@@ -372,7 +446,8 @@ IDIOMS = {
         "resigned": "stepped down, has stepped down, has resigned",
         "now prefers": "has changed his preference to, has changed her preference to, has changed their preference to, "
         "changed his preference to, changed her preference to, changed their preference to",
-        "joined": "became a member of",
+        "joined": "became a member of, started at, started working at, began working at, began working for, "
+        "started working for",
         "postpone": "push back, put back",
         "refuse": "turn down",
         "resembles": "looks like",
@@ -395,8 +470,8 @@ IDIOMS = {
         "comes from": "is from, is originally from, is a native of, originates from, hails from",
         "speaks": "has a command of",
         "knows": "is familiar with, is acquainted with",
-        "needs": "is in need of, has need of, calls for",
-        "need": "are in need of, have need of, call for",
+        "needs": "is in need of, has need of",
+        "need": "are in need of, have need of",
         "likes": "is fond of, is keen on, is into",
         "owns": "is the owner of, is in possession of, has ownership of",
         "smokes": "is a smoker",
@@ -455,7 +530,6 @@ IDIOMS = {
         "remove": "get rid of",
         "handle": "take care of, deal with",
         "handles": "takes care of, deals with",
-        "postponed": "put off",
         "cancelled": "called off",
         "cancel": "call off",
         "submit": "hand in, turn in",
@@ -472,11 +546,9 @@ IDIOMS = {
         "discovered": "found out",
         "discuss": "talk about",
         "about": "with regard to, with respect to, in regard to, with reference to, in connection with",
-        "before": "prior to, ahead of",
+        "before": "prior to",
         "after": "subsequent to",
         "during": "in the course of",
-        "has": "is equipped with, comes with, is in possession of",
-        "have": "are equipped with, come with",
         "contains": "consists of, is made up of, is composed of, comprises",
         "contain": "consist of, are made up of, are composed of, comprise",
         "if": "in case, provided that",
@@ -503,11 +575,9 @@ IDIOMS = {
         "lives in": "is based in, resides in, is resident in, has home in",
         "is in": "is located in, is situated in, lies in, sits in, can be found in, is found in",
         "are in": "are located in, are situated in, lie in, sit in, are found in",
-        "is on": f"can be found on, is found on, is located on, {_turned('on')}",
         "is off": _turned("off"),
         "is called": "is named, is known as, goes by the name of",
         **{f"is {how}": f"is {how}" for how in ("named by", "named after", "named for")},
-        "without": "free of, free from",
         **{
             f"{turn} {way}": f"{switch} {way}"
             for turn, switch in (("turn", "switch"), ("turns", "switches"), ("turned", "switched"))
@@ -555,7 +625,6 @@ IDIOMS = {
         "speak fluently": "are fluent in",
         "birthday is": "was born on, birthday falls on",
         "nobody": "no one",
-        "deadline": "due date",
         "working day": "business day",
         "working days": "business days",
         "ceo": "chief executive officer",
@@ -652,7 +721,6 @@ IDIOMS = {
         "expire after": "are valid for, stay valid for, remain valid for",
         "celsius": "degrees celsius, degrees centigrade, degrees c, degree celsius, ° c",
         "currently": "at the moment, at present, for the moment, right now",
-        "daily": "every single day",
         "weekends": "saturdays and sundays, saturday and sunday",
         "visits": "pays a visit to, goes to see",
         "decided": "made a decision, made the decision, took the decision",
@@ -674,6 +742,153 @@ IDIOMS = {
         "usa": "united states of america, united states",
         "eu": "european union",
         "veterinarian": "veterinary surgeon",
+        "opens": "opens its doors, opens his doors, opens her doors",
+        "open": "open their doors, open our doors",
+        "written in": "implemented in, programmed in, coded in",
+        "is interested in": "has an interest in, takes an interest in",
+        "considers": "is considering, is thinking about, is thinking of",
+        "is waiting for": "awaits",
+        "are waiting for": "await",
+        **{
+            f"{be} being {done}": ", ".join(
+                f"{be} under {work}, {be} undergoing {work}, {be} undergoing a {work}, {be} undergoing an {work}"
+                for work in works.split("/")
+            )
+            for be in ("is", "are")
+            for done, works in (
+                ("repaired", "repair/repairs"),
+                ("built", "construction"),
+                ("reviewed", "review"),
+                ("investigated", "investigation"),
+                ("inspected", "inspection"),
+                ("developed", "development"),
+                ("maintained", "maintenance"),
+                ("renovated", "renovation"),
+                ("tested", "test/testing"),
+                ("discussed", "discussion"),
+                ("revised", "revision"),
+                ("treated", "treatment"),
+            )
+        },
+        "is sold out": "is out of stock",
+        "are sold out": "are out of stock",
+        "early": "ahead of schedule, ahead of time",
+        "late": "behind schedule",
+        "in advance": "up front, ahead of the event",
+        "simultaneously": "in parallel, at the same time",
+        "was founded in": "has existed since, has been around since, has been in existence since",
+        "failed": "did not pass, did not succeed, was unsuccessful, were unsuccessful, was not successful",
+        "years old": "years of age",
+        "is off sick": "is on sick leave, is out sick, has called in sick, called in sick, is off work sick",
+        "is on": f"can be found on, is found on, is located on, is away on, {_turned('on')}",
+        "offline": "without internet, without the internet, without an internet connection, without internet access, "
+        "without a network connection",
+        "is loud": "makes a lot of noise, is very noisy",
+        "usually": "as a rule, in general, most of the time",
+        "all day": "the whole day, all day long, the entire day",
+        "altogether": "in total, all in all, in all",
+        "is missing": "has gone missing, went missing, can not be found",
+        "is dead": "passed away, has died, is deceased, has passed away, is no longer alive",
+        "died": "passed away",
+        "is pregnant": "is expecting a baby, is expecting a child, is expecting",
+        "is retired": "has retired, is in retirement",
+        "has broken down": "broke down",
+        "is fully booked": "has no vacancies, is booked out, is booked solid, is booked up, has no free rooms",
+        "is satisfied with": "is happy with, is content with, is pleased with",
+        "is known for": "is famous for",
+        "is accustomed to": "is used to",
+        "causes": "leads to, results in, brings about",
+        "cause": "lead to, result in, bring about",
+        "caused": "led to, resulted in, brought about",
+        "ensures": "makes sure that, sees to it that",
+        "ensure": "make sure that, see to it that",
+        "checks": "takes a look at, has a look at",
+        "eats breakfast": "has breakfast",
+        "eats lunch": "has lunch",
+        "eats dinner": "has dinner",
+        "in person": "face to face, face-to-face",
+        "by post": "by mail, by letter, by regular mail, via post",
+        "by card": "with a card, with card, with his card, with her card",
+        "in cash": "with cash, cash in hand",
+        "outdated": "out of date, out-of-date",
+        "regardless of": "no matter, irrespective of",
+        "except": "with the exception of, apart from, other than, except for, aside from",
+        "hourly": "by the hour",
+        "daily": "every single day, by the day",
+        "per person": "a head, per head, apiece",
+        "cinema": "movie theater, movie theatre",
+        "hard-drive": "hard drive, hard disk, harddisk",
+        "works": "is in working order, functions properly",
+        "demands": "insists on",
+        "demand": "insist on",
+        "dislikes": "is not fond of, is not keen on, is not into",
+        "serves for": "is used for",
+        "serves as": "is used as, acts as, functions as",
+        "annual leave": "paid leave",
+        "is on vacation": "is on annual leave",
+        "throughout": "all through, right through",
+        "one day late": "a day late",
+        "one day early": "a day early",
+        "1 hour late": "an hour late",
+        "1 hour early": "an hour early",
+        "1 week late": "a week late",
+        "takes part in": "is a participant in",
+        "graduated from": "finished his degree at, finished her degree at",
+        "grown up": "an adult",
+        "overnight": "during the night, through the night",
+        "recently": "a short time ago, not long ago",
+        "permanent": "open-ended",
+        "deadline": "due date, closing date, cut-off date, cutoff date",
+        "has a headache": "has got a headache",
+        "has": "is equipped with, comes with, is in possession of, has got",
+        "have": "are equipped with, come with, have got",
+        "regards": "looks upon",
+        "postponed": "put off",
+        **{
+            f"{number} {floor}": f"{word} {floor}"
+            for words, floors in (
+                (
+                    "ersten zweiten dritten vierten fünften sechsten siebten achten neunten zehnten",
+                    "stock etage klasse",
+                ),
+                ("pierwszym drugim trzecim czwartym piątym szóstym siódmym ósmym dziewiątym dziesiątym", "piętrze"),
+            )
+            for number, word in enumerate(words.split(), 1)
+            for floor in floors.split()
+        },
+        **{
+            f"o {hour}:00": f"o {word}"
+            for hour, word in enumerate(
+                "pierwszej drugiej trzeciej czwartej piątej szóstej siódmej ósmej dziewiątej dziesiątej jedenastej "
+                "dwunastej trzynastej czternastej piętnastej szesnastej siedemnastej osiemnastej dziewiętnastej "
+                "dwudziestej".split(),
+                1,
+            )
+        },
+        **{f"{part}s": f"am {part}" for part in "morgen vormittag mittag nachmittag abend".split()},
+        "nachts": "in der nacht",
+        "90 minuten": "anderthalb stunden, eineinhalb stunden",
+        "30 minuten": "eine halbe stunde",
+        "45 minuten": "eine dreiviertelstunde",
+        "18 monate": "anderthalb jahre, eineinhalb jahre",
+        "6 monate": "ein halbes jahr",
+        "fürchtet": "hat angst vor, fürchtet sich vor",
+        "isst kein fleisch": "ist vegetarier, ist vegetarierin, lebt vegetarisch",
+        "nie je mięsa": "jest wegetarianką, jest wegetarianinem",
+        "no come carne": "es vegetariano, es vegetariana",
+        "pro tag": "am tag, je tag",
+        "pro woche": "in der woche, je woche",
+        "pro monat": "im monat, je monat",
+        "pro jahr": "im jahr, je jahr",
+        "por mes": "al mes",
+        "por día": "al día",
+        "por año": "al año",
+        "e-mailem": "pocztą elektroniczną, drogą mailową, drogą elektroniczną",
+        "kartą": "za pomocą karty, przy użyciu karty",
+        "per mail": "per e-mail, via mail, via e-mail",
+        "el señor": "el sr",
+        "la señora": "la sra",
+        "teme": "tiene miedo a, tiene miedo de",
     }.items()
     for phrase in phrases.split(", ")
 }
@@ -701,8 +916,8 @@ SHAPES = frozenset(
     weighs weigh aged length height width depth thickness weight age turned manages leads heads chairs directs
     coordinates edits maintains coaches employer reports boss over replaced succeeded married engaged related
     identical adjacent friends siblings next than where who whom we they must should included student half quarter
-    prefers rather job occupation profession got no wird wurde renamed switched carries bears features boasts earns
-    offers trasladó trasladado moved relocated handed passed went transferred can may cannot due takes runs number
+    prefers rather job occupation profession got gets get no wird wurde renamed switched carries bears features boasts
+    earns offers trasladó trasladado moved relocated handed passed went transferred can may cannot due takes runs number
     gezogen umgezogen przeprowadził przeprowadziła mudó mudado déménagé beschäftigt angestellt car bike bicycle foot
     plane air using birthplace author founder inventor creator composer designer discoverer builder painter teacher
     driver player breeder collector grower importer exporter tester members instead owner period duration es
@@ -748,7 +963,7 @@ buy purchase
 begin start commence
 finish complete conclude end
 fix repair mend
-help assist
+help assist aid
 delete remove erase
 ask inquire enquire
 answer reply respond
@@ -758,9 +973,9 @@ allow permit
 need require necessitate
 prefer favor favour
 show display
-receive obtain get
+receive obtain get fetch
 cancel terminate
-build construct
+build construct erect
 try attempt endeavour endeavor
 contact reach
 live reside dwell
@@ -775,9 +990,9 @@ reduce decrease lower diminish
 verify check validate
 modify alter change amend
 hire recruit
-inform notify alert
+inform notify alert tell
 gather collect
-organize organise
+organize organise arrange
 manage handle
 authorize authorise
 own possess
@@ -798,7 +1013,7 @@ inspect examine scrutinize
 hide conceal
 teach instruct
 reserve book
-prolong lengthen
+prolong lengthen extend
 split divide
 combine merge
 connect link
@@ -818,7 +1033,7 @@ vaccinate immunize
 refund reimburse
 categorize classify
 supervise oversee
-disturb bother
+disturb bother annoy irritate
 forecast predict
 vanish disappear
 remain stay
@@ -827,7 +1042,7 @@ accompany escort
 acquire procure
 astonish amaze
 want desire wish
-omit exclude
+omit exclude skip
 fund finance
 ignore disregard
 manufacture produce
@@ -846,7 +1061,7 @@ cure heal
 imitate mimic
 insult offend
 jump leap
-ruin wreck
+ruin wreck destroy
 frighten scare
 congratulate compliment
 deceive trick
@@ -863,6 +1078,27 @@ breed rear
 donate contribute
 evade avoid
 underline underscore
+clear empty
+find discover
+award grant
+attach enclose append
+seem appear
+cite quote
+create generate
+demolish raze
+activate enable
+deactivate disable
+exchange swap
+exceed surpass
+execute perform
+monitor observe
+remember recall
+suspend pause
+proceed continue
+convert transform
+update refresh
+lend loan
+educate teach
 """
 NOUNS = """
 flat apartment
@@ -1012,6 +1248,20 @@ rucksack backpack
 hoover vacuum
 beginner novice
 expert specialist
+defect flaw
+janitor caretaker
+kindergarten nursery
+pupil student
+football soccer
+floor storey
+dinner supper
+tenant lodger renter
+turnover revenue
+biscuit cookie
+sneaker trainer
+pram stroller pushchair
+queue line
+developer programmer
 """
 OTHERS = """
 fast quick rapid speedy quickly rapidly swift swiftly
@@ -1264,6 +1514,26 @@ otrzymała dostała
 szef kierownik
 mieszka zamieszkuje
 używa korzysta
+purchasing procurement
+founded established
+concurrently simultaneously
+landed arrived
+extension ext
+coworking co-working
+ram memory
+beforehand in-advance
+kaputt defekt
+leitet führt
+e-mailem mailem emailem mejlem
+kosten preise
+krank erkrankt
+erlaubt gestattet
+verboten untersagt
+chef vorgesetzter vorgesetzte leiter
+mietet pachtet
+rozmawia mówi
+tylko wyłącznie
+codziennie dziennie
 """
 # What the rules would get wrong: form -> (base, ending).
 IRREGULAR = {

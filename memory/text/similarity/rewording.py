@@ -1,0 +1,281 @@
+"""The wording in which a statement is compared, if ``wordings`` has one for it, and what it says of how things are."""
+
+# ruff: noqa: SIM905 -- a list of words is read as words, without quotes
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from memory.text.similarity import values, words
+from memory.text.similarity.relations import FINITE, is_name, is_noun, token_of, tokens_of, with_clause_end
+from memory.text.similarity.tokens import (
+    BREAK,
+    BREAKING,
+    CAPITAL,
+    COMMON,
+    OWNS,
+    PREPOSITION,
+    PRONOUN,
+    PROPER,
+    SAID,
+    VALUE,
+    WORD,
+    Token,
+)
+from memory.text.similarity.wordings import CLOSED, CONSEQUENCES, DEEDS, OPPOSITES, SMALLER, Element, Wording
+
+Slots = dict[str, list[Token]]
+PHONE = re.compile(r"\+?\d[\d-]{5,}")
+LONGEST, LONGEST_REST, MOST_IN_A_VALUE, MOST_IN_A_DATE, SHORTEST_GERUND, FEWEST_DIGITS = 24, 12, 3, 4, 6, 5
+PERSONS = frozenset(
+    """
+    employee employees student students visitor visitors guest guests member members user users tenant tenants driver
+    drivers applicant applicants child children customer customers person people staff supplier suppliers contractor
+    contractors candidate candidates trainee trainees manager managers parent parents team teams company companies
+    participant participants passenger passengers patient patients buyer buyers seller sellers worker workers operator
+    operators
+    """.split()
+)
+DETERMINERS = frozenset("a an the his her its our their my your this that these those all".split())
+EACH = frozenset("every each all the our".split())
+BE = frozenset("is are was were".split())
+QUANTITIES = frozenset("a an several many".split())
+OBJECTS = frozenset("me him us them you".split())
+PLURALS = {"have": "has", "are": "is", "were": "was", "do": "does"}
+PASTS = {base: past for past, base in words.BASES.items()}
+Sort = Callable[[Sequence[Token]], bool]
+
+
+def reworded(tokens: list[Token], by_word: dict[str, list[Wording]]) -> list[Token]:
+    """The tokens in the wording that is compared, by one wording of each word that tells of some."""
+    raws = _words(tokens)
+    known = raws & by_word.keys()
+    if not known or len(tokens) > LONGEST:
+        return tokens
+    for word in sorted(known):
+        tokens = next(_made(by_word[word], tokens, raws), tokens)
+    return tokens
+
+
+def implied(tokens: list[Token]) -> Iterator[list[Token]]:
+    """What the statement says of how it is now."""
+    raws = _words(tokens)
+    known = raws & CONSEQUENCES.keys()
+    if known and len(tokens) <= LONGEST:
+        for word in sorted(known):
+            yield from _made(CONSEQUENCES[word], tokens, raws)
+
+
+def _words(tokens: list[Token]) -> set[str]:
+    return {"not" if token.word == "not" else token.raw for token in tokens}
+
+
+def _made(wordings: list[Wording], tokens: list[Token], raws: set[str]) -> Iterator[list[Token]]:
+    for wording in wordings:
+        if len(tokens) < wording.fewest or any(raws.isdisjoint(each) for each in wording.needed):
+            continue
+        found = _fill(wording.form, tokens, 0, {})
+        if found is not None:
+            yield with_clause_end(_result(wording, found, tokens[0]), tokens[-1])
+
+
+def _fill(form: tuple[Element, ...], tokens: list[Token], place: int, found: Slots) -> Slots | None:
+    """What the slots hold when the form begins at that place and ends with the tokens."""
+    if not form:
+        return found if place == len(tokens) else None
+    element, rest = form[0], form[1:]
+    if element.words:
+        here = place < len(tokens) and _spelled(tokens[place]) in element.words
+        whole = _fill(rest, tokens, place + 1, found) if here and _may_end(element, tokens, place + 1) else None
+        return _fill(rest, tokens, place, found) if whole is None and element.optional else whole
+    follows = rest[0].words if rest and not rest[0].optional else frozenset()
+    for end in range(place + 1 if rest else len(tokens), len(tokens) + 1):
+        if follows and (end == len(tokens) or _spelled(tokens[end]) not in follows):
+            continue
+        part = tokens[place:end]
+        if part and _fits(element, part) and _may_end(element, tokens, end):
+            whole = _fill(rest, tokens, end, {**found, element.slot: part})
+            if whole is not None:
+                return whole
+    return None
+
+
+def _spelled(token: Token) -> str:
+    return "not" if token.word == "not" else token.raw
+
+
+def _may_end(element: Element, tokens: list[Token], end: int) -> bool:
+    """Whether no clause ends there, or one that may."""
+    kind = tokens[end - 1].kind
+    return end == len(tokens) or not kind & BREAKING or (element.comma and kind & BREAKING == BREAK)
+
+
+def _fits(element: Element, part: list[Token]) -> bool:
+    if bool(part[-1].kind & OWNS) != element.owns or not SORTS[element.sort](part):
+        return False
+    return not any(token.kind & BREAKING for token in part[:-1])
+
+
+def _result(wording: Wording, found: Slots, first: Token) -> list[Token]:
+    """The tokens of the result; ``first`` began the statement, where a capital makes no name."""
+    if wording.even and _said(found["a"]) > _said(found["b"]):
+        found = {**found, "a": found["b"], "b": found["a"]}
+    made: list[Token] = []
+    for element in wording.result:
+        if element.words:
+            made += tokens_of(next(iter(element.words)))
+        elif element.sort == "deed":
+            made.append(token_of(_in_tense(DEEDS[found["d"][0].raw], found["v"][0].raw)))
+        else:
+            part = [
+                each.without_kind(CAPITAL | PROPER) if each is first and each.kind & COMMON else each
+                for each in found[element.slot]
+            ]
+            last = part[-1].with_kind(OWNS) if element.owns else part[-1].without_kind(OWNS)
+            made += _in_form(element.sort, [*part[:-1], last])
+    return made
+
+
+def _said(tokens: Sequence[Token]) -> list[str]:
+    return [token.word for token in tokens if token.kind & SAID]
+
+
+def _in_form(sort: str, part: list[Token]) -> list[Token]:
+    """What a slot holds, in the form that the result asks for."""
+    head, rest = part[0], part[1:]
+    if sort == "base":
+        plain = head.kind & WORD and not head.kind & CAPITAL
+        return [token_of(words.concept(head.raw)), *rest] if plain else part
+    if sort == "ing":
+        return [token_of(_going(words.concept(head.raw))), *rest]
+    if sort == "third":
+        return [token_of(words.third_person(words.concept(head.raw))), *rest]
+    if sort == "one":
+        return _of_one(part)
+    if sort == "many":
+        return [token_of(words.third_person(head.raw))]
+    other = {"opposite": OPPOSITES, "greater": SMALLER}.get(sort)
+    return [token_of(other[head.raw])] if other else part
+
+
+def _going(verb: str) -> str:
+    forms = (verb.removesuffix("e") + "ing", verb + verb[-1] + "ing", verb + "ing")
+    return next((form for form in forms if words.classify(form) == words.COMMON), forms[0])
+
+
+def _in_tense(verb: str, like: str) -> str:
+    """The verb in the tense and person of the other one."""
+    if like in words.BASES or like.endswith("ed"):
+        past = verb.removesuffix("e") + "ed" if verb[-1] != "y" or verb[-2] in "aeiou" else verb[:-1] + "ied"
+        return PASTS.get(verb, past)
+    return words.third_person(verb) if like.endswith("s") else verb
+
+
+def _of_one(tokens: list[Token]) -> list[Token]:
+    """ "Rooms have a balcony" is "room has a balcony"."""
+    verb = next((at for at, token in enumerate(tokens) if token.raw in FINITE), 0)
+    if not verb:
+        return tokens
+    noun = token_of(words.without_number(tokens[verb - 1].raw)).with_kind(tokens[verb - 1].kind & BREAKING)
+    return [*tokens[: verb - 1], noun, token_of(PLURALS.get(tokens[verb].raw, tokens[verb].raw)), *tokens[verb + 1 :]]
+
+
+def _is_value(tokens: Sequence[Token]) -> bool:
+    amounts = [token for token in tokens if token.kind & VALUE]
+    units = all(token in amounts or token.raw in values.MEASURES or token.raw in values.MONEY for token in tokens)
+    led = tokens[0] in amounts or tokens[0].raw in values.MONEY
+    return bool(amounts) and units and led and len(tokens) <= MOST_IN_A_VALUE
+
+
+def _is_rest(tokens: Sequence[Token]) -> bool:
+    return len(tokens) <= LONGEST_REST and any(token.kind & SAID for token in tokens)
+
+
+def _is_phrase(tokens: Sequence[Token]) -> bool:
+    """Whether it has no verb of its own."""
+    return _is_rest(tokens) and not any(token.raw in FINITE for token in tokens)
+
+
+def _is_plain(tokens: Sequence[Token]) -> bool:
+    return is_noun(tokens) and not any(token.kind & (VALUE | PREPOSITION) for token in tokens)
+
+
+def _is_passive(tokens: Sequence[Token]) -> bool:
+    step = tokens[-1].raw
+    return len(tokens) == 2 and tokens[0].raw in BE and (step.endswith("ed") or step in words.PARTICIPLES)
+
+
+def _is_receiver(tokens: Sequence[Token]) -> bool:
+    if len(tokens) == 1 and tokens[0].raw in OBJECTS:
+        return True
+    return is_name(tokens) or (1 < len(tokens) <= MOST_IN_A_VALUE and tokens[0].raw in EACH and _is_plain(tokens))
+
+
+def _is_gerund(tokens: Sequence[Token]) -> bool:
+    return tokens[0].raw.endswith("ing") and len(tokens[0].raw) >= SHORTEST_GERUND
+
+
+def _is_compound(token: Token) -> bool:
+    """Whether it is a number with a unit of time: "3-day"."""
+    return bool(token.kind & VALUE) and token.raw.partition("-")[2] in CLOSED["span"]
+
+
+def _alone(known: Callable[[Token], object]) -> Sort:
+    """For one token."""
+    return lambda tokens: len(tokens) == 1 and bool(known(tokens[0]))
+
+
+def _one_of(known: frozenset[str] | dict[str, str]) -> Sort:
+    return _alone(lambda token: token.raw in known)
+
+
+# What a slot of each sort may hold.
+SORTS: dict[str, Sort] = {
+    **{sort: _one_of(known) for sort, known in CLOSED.items()},
+    "noun": lambda tokens: is_noun(tokens) or (len(tokens) == 1 and bool(tokens[0].kind & PRONOUN)),
+    "thing": lambda tokens: is_noun(tokens) and tokens[-1].raw not in PERSONS and not tokens[0].kind & PREPOSITION,
+    "plain": _is_plain,
+    "name": is_name,
+    "owned": lambda tokens: tokens[0].raw in DETERMINERS and _is_plain(tokens),
+    "determined": lambda tokens: (
+        len(tokens) > 1 and bool(tokens[0].raw in DETERMINERS or tokens[0].kind & VALUE) and is_noun(tokens)
+    ),
+    "counted": lambda tokens: bool(tokens[0].kind & VALUE or tokens[0].raw in QUANTITIES) and is_noun(tokens[1:]),
+    "people": lambda tokens: is_noun(tokens) and not any(token.kind & VALUE for token in tokens),
+    "receiver": _is_receiver,
+    "contract": lambda tokens: is_noun(tokens) and tokens[-1].raw in CLOSED["contract"],
+    "value": _is_value,
+    "date": lambda tokens: _is_value(tokens) or (len(tokens) <= MOST_IN_A_DATE and tokens[-1].mask == "date"),
+    "phone": _alone(lambda token: PHONE.fullmatch(token.raw) and token.mask not in ("date", "time")),
+    "email": _alone(lambda token: token.mask == "email"),
+    "coded": _alone(lambda token: token.kind & (VALUE | CAPITAL) or "." in token.raw),
+    "compound": _alone(_is_compound),
+    "periodic": _one_of(frozenset(values.PERIODS.values())),
+    "word": _alone(lambda token: token.kind & WORD),
+    "counting": _alone(
+        lambda token: token.kind & WORD and token.raw not in CLOSED["span"] and token.raw not in values.MEASURES
+    ),
+    "gerund": lambda tokens: len(tokens) == 1 and _is_gerund(tokens),
+    "gerundial": lambda tokens: len(tokens) > 1 and _is_gerund(tokens) and _is_phrase(tokens),
+    "passive": _is_passive,
+    "place": lambda tokens: bool(tokens[0].kind & PREPOSITION) and is_noun(tokens[1:]),
+    "verbal": lambda tokens: (
+        bool(tokens[0].kind & WORD) and not tokens[0].kind & (VALUE | CAPITAL) and _is_phrase(tokens)
+    ),
+    "presently": lambda tokens: tokens[0].raw.endswith("s") and _is_rest(tokens),
+    "whom": lambda tokens: (
+        bool(tokens[0].kind & (CAPITAL | PRONOUN) or tokens[0].raw in DETERMINERS) and _is_phrase(tokens)
+    ),
+    "object": _is_phrase,
+    "subject": lambda tokens: (
+        tokens[0].raw not in words.TIMES
+        and tokens[0].raw not in CLOSED["span"]
+        and tokens[0].raw != "the"
+        and _is_rest(tokens)
+    ),
+    "timeless": lambda tokens: (
+        _is_rest(tokens)
+        and not tokens[0].kind & PREPOSITION
+        and not any(token.kind & VALUE or token.raw in words.TIMES or token.raw in words.HEADS for token in tokens)
+    ),
+    "rest": _is_rest,
+}

@@ -1,0 +1,136 @@
+"""Wordings with room in them: what says the same in another one, what only looks so, and what a change says of now."""
+
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from memory.text.similarity import Statement, reconcile
+from memory.text.similarity.rewording import SORTS
+from memory.text.similarity.wordings import AFTER_PHRASES, BEFORE_PHRASES, CONSEQUENCES
+
+START = datetime(2026, 1, 5, tzinfo=UTC)
+SAME = """
+You need a badge to enter the vault|A badge is required to enter the vault
+Nobody can start the lathe without a key|You need a key to start the lathe
+Without a voucher you cannot use the sauna|You need a voucher to use the sauna
+No entry without a mask|Entry only with a mask
+The terrace is reserved for members|Only members may use the terrace
+The ledger is visible to the auditor alone|Only the auditor can see the ledger
+Attachments must not exceed 8 MB|Attachments are limited to 8 MB
+Riders must be at least 12 years old|The minimum age for riders is 12
+The pin must have at least 6 digits|Pins must be at least 6 digits long
+Noor can be reached at 0341-55012|Noor's phone number is 0341-55012
+Noor's husband is Ivo|Ivo is married to Noor
+Ivo is the father of Mia|Mia is Ivo's daughter
+Noor bought the boat from Ivo|Ivo sold the boat to Noor
+Ivo lent Noor the saw|Noor borrowed the saw from Ivo
+We send every guest a map|We send a map to every guest
+The chapel is north of the mill|The mill is south of the chapel
+The kiosk is across from the church|The church is opposite the kiosk
+Noor shares a desk with Ivo|Ivo and Noor share a desk
+It is the buyer who pays the courier|The buyer pays the courier
+What Noor needs is a new drill|Noor needs a new drill
+Noor suffers from migraine|Noor has migraine
+Noor is a vegetarian|Noor does not eat meat
+Noor quit smoking|Noor no longer smokes
+Noor has been working at Zeta since 2020|Noor has worked at Zeta since 2020
+The cellar has room for 40 barrels|The cellar can hold 40 barrels
+The lounge seats 30|The lounge has 30 seats
+The hatch is emptied every hour|The hatch gets cleared hourly
+Repairs are paid for by the owner|The owner pays for repairs
+Noor earns 4,000 euros a month|Noor's monthly salary is 4,000 euros
+You pay 9 euros for the tour|The tour costs 9 euros
+Let Noor know about delays|Inform Noor about delays
+Ring the client after lunch|Call the client after lunch
+You must not swim in the lake|Swimming in the lake is forbidden
+The inn does not allow dogs|Dogs are not allowed in the inn
+All cabins have a stove|Every cabin has a stove
+The bench is not wide enough|The bench is too narrow
+Noor is taller than Ivo|Ivo is shorter than Noor
+The parcel arrived a day late|The parcel was one day late
+The lease ends on 30 June|The lease expires on 30 June
+Noor placed an order for 20 lamps|Noor ordered 20 lamps
+It is a 3-day course|The course lasts three days
+The lift is under repair|The lift is being repaired
+Tell Noor about delays|Notify Noor about delays
+The talk lasts an hour|The talk lasts one hour
+It is a two-bedroom flat|The flat has two bedrooms
+The U.S. branch is closed|The US branch is closed
+Order no. 4711 is open|Order #4711 is open
+Heads-up: the gate is broken|The gate is broken
+The recieved parcel is open|The received parcel is open
+Der Lift im zweiten Stock ist defekt|Der Lift im 2. Stock ist kaputt
+Noor nimmt die Tropfen am Abend|Noor nimmt die Tropfen abends
+Der Kurs dauert anderthalb Stunden|Der Kurs dauert 90 Minuten
+Noor hat Angst vor Hunden|Noor fürchtet sich vor Hunden
+Listy wysyłamy pocztą elektroniczną|Listy wysyłamy e-mailem
+Noor mieszka na drugim piętrze|Noor mieszka na 2. piętrze
+奶奶每天吃两次药|奶奶一天吃2次药
+报告由小王审核|小王审核报告
+"""
+OTHER = """
+You need a badge to enter the vault|You need a badge to leave the vault
+Noor sold the boat to Ivo|Ivo sold the boat to Noor
+Noor is Mia's mother|Mia is Noor's mother
+The chapel is north of the mill|The mill is north of the chapel
+Only members may use the terrace|Members may use only the terrace
+Just members may book the court|Members may book just the court
+We ship only on Fridays to Bern|We ship on Fridays only to Bern
+Attachments must not exceed 8 MB|Attachments must exceed 8 MB
+Noor pays for repairs|Repairs are paid to Noor
+All day the cabin is open|Every day the cabin is open
+The crate is in bay C31|The crate is in bay C13
+Noor's seat is 16F|Noor's seat is 19F
+The host is called depot-a1|The host is called depot-a7
+export PATH=$HOME/bin:$PATH|export PATH=$PATH:$HOME/bin
+Noor is taller than Ivo|Noor is shorter than Ivo
+Noor has an office in Cork|Noor has an office in Derry
+"""
+NOW = """
+Noor's surname is Kim|Noor took the surname Vega
+The relay is relay1.acme.example|The relay relay1.acme.example has been replaced by edge2.acme.example
+Our landlord is Arden|The house was sold, so our landlord is Vesta now
+Noor smokes a pack a day|Noor quit smoking at Easter
+The contract with Zeta is unsigned|Both parties have signed the contract with Zeta
+The crate is in bay C31|The crate is now in bay C13
+The soup of the day is lentil soup|The soup of the day is pea soup
+Noor's emergency contact is her father|Noor's emergency contact is her aunt
+Savings for the boat: 210 euros|Savings for the boat: 365 euros
+The current version of the app is 7.3.1|The current version of the app is 7.4.0
+"""
+
+
+def fate(older: str, newer: str) -> tuple[int, int]:
+    """How many were merged and replaced of the two."""
+    said = [Statement(UUID(int=at), text, START + timedelta(days=at)) for at, text in enumerate((older, newer))]
+    found = reconcile(said)
+    return sum([len(each.merged) for each in found.merges]), len(found.superseded)
+
+
+def test_what_is_said_in_another_wording_is_merged() -> None:
+    for line in SAME.strip().splitlines():
+        one, other = line.split("|")
+        assert fate(one, other) == fate(other, one) == (1, 0), line
+
+
+def test_what_only_looks_like_another_wording_is_left_alone() -> None:
+    for line in OTHER.strip().splitlines():
+        one, other = line.split("|")
+        assert fate(one, other) == fate(other, one) == (0, 0), line
+
+
+def test_a_change_replaces_what_it_says_is_no_longer_so_and_is_not_replaced_for_it() -> None:
+    for line in NOW.strip().splitlines():
+        older, newer = line.split("|")
+        assert fate(older, newer) == (0, 1), line
+
+
+def test_a_statement_does_not_replace_itself() -> None:
+    assert fate("Noor was moved to a room on the second floor", "Noor has a cat") == (0, 0)
+
+
+def test_each_wording_names_slots_that_its_form_has_and_sorts_that_there_are() -> None:
+    for by_word in (BEFORE_PHRASES, AFTER_PHRASES, CONSEQUENCES):
+        for wording in (each for found in by_word.values() for each in found):
+            slots = {element.slot for element in wording.form if element.slot}
+            assert {element.sort for element in wording.form if element.slot} <= SORTS.keys(), wording
+            assert {element.slot for element in wording.result if element.slot} <= slots, wording
