@@ -426,8 +426,8 @@ def carry_out(work: Pass, *, clock: Clock) -> None:
             outcome |= {"position": ledger.head.position(tenant_id), "known": _known(tenant_id, upload_id)}
             outcome["vault"] = _vault_version(tenant_id)
         else:
-            told = {**outcome, "sha256": work.options["sha256"]}
-            entry_files.record_import(scope, work.run_id, told, now=clock())
+            details = {**outcome, "sha256": work.options["sha256"]}
+            entry_files.record_import(scope, work.run_id, details, now=clock())
             outcome["changed"] = changed
         passes.finish(work, outcome=outcome, now=clock())
 

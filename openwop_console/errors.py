@@ -183,8 +183,8 @@ def _dressed(request: HttpRequest, refusal: Refusal) -> HttpResponse:
 
 def _headers(refusal: Refusal, status: int) -> dict[str, str]:
     """Return ``WWW-Authenticate`` for 401, and ``Retry-After`` where the refusal names a wait."""
-    told = refusal.details
-    wait = told["retryAfter"] * 1000 if "retryAfter" in told else told.get("retryAfterMs")
+    details = refusal.details
+    wait = details["retryAfter"] * 1000 if "retryAfter" in details else details.get("retryAfterMs")
     return {
         **({"WWW-Authenticate": "Bearer"} if status == 401 else {}),
         **({"Retry-After": str(max(1, -(-int(wait) // 1000)))} if wait is not None else {}),

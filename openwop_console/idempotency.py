@@ -115,14 +115,14 @@ def answer_form(request: HttpRequest, get_response: GetResponse, *, may_go_on: M
 
 def _digest(request: HttpRequest) -> str:
     """Return the digest of the query and of all fields and files, which tells nothing of them without the token."""
-    told = hashlib.sha256(repr((request.META.get("QUERY_STRING", ""), sorted(request.POST.lists()))).encode())
+    digest = hashlib.sha256(repr((request.META.get("QUERY_STRING", ""), sorted(request.POST.lists()))).encode())
     for name, files in sorted(request.FILES.lists()):
         for each in files:
-            told.update(repr((name, each.name, each.size)).encode())
+            digest.update(repr((name, each.name, each.size)).encode())
             for chunk in each.chunks():
-                told.update(chunk)
+                digest.update(chunk)
             each.seek(0)
-    return told.hexdigest()
+    return digest.hexdigest()
 
 
 def _stored_place(creation: Creation, response: HttpResponse) -> StoredAnswer | None:

@@ -164,22 +164,22 @@ class Requests:
         if request.path in bind_address.PROBES:
             return self.get_response(request)
         method = request.method if request.method in METHODS else "_OTHER"
-        told: Attributes = {"http.request.method": str(method)}
+        attributes: Attributes = {"http.request.method": str(method)}
         parent = _parent(trace_context.accepted(request.headers.get(trace_context.HEADER)))
         began = time.monotonic()
         # The message of an exception may quote memory.
         with sdk().tracer.start_as_current_span(
-            str(method), parent, SpanKind.SERVER, told, record_exception=False, set_status_on_exception=False
+            str(method), parent, SpanKind.SERVER, attributes, record_exception=False, set_status_on_exception=False
         ) as span:
             response = self.get_response(request)
-            told["http.response.status_code"] = response.status_code
+            attributes["http.response.status_code"] = response.status_code
             if request.resolver_match:
-                told["http.route"] = f"/{request.resolver_match.route}"
-                span.update_name(f"{method} {told['http.route']}")
-            span.set_attributes(told)
+                attributes["http.route"] = f"/{request.resolver_match.route}"
+                span.update_name(f"{method} {attributes['http.route']}")
+            span.set_attributes(attributes)
             if response.status_code >= 500:
                 span.set_status(Status(StatusCode.ERROR))
-        sdk().requests.record(time.monotonic() - began, told)
+        sdk().requests.record(time.monotonic() - began, attributes)
         return response
 
 
@@ -216,21 +216,21 @@ def _export_events(tenant_id: UUID, stream_id: UUID, events: Sequence[Event], no
     run = runs.find_many(tenant_id, [stream_id]).get(stream_id)
     if run is None:
         return
-    told, model = _RunRecorder(run, now), ""
+    recorder, model = _RunRecorder(run, now), ""
     for event in events:
         if isinstance(event, ProviderUsage):
             model = event.model
     for event in events:
         if isinstance(event, CallAnswered):
-            told.call(event, model)
+            recorder.call(event, model)
         elif isinstance(event, AgentToolReturned):
-            told.tool(event)
+            recorder.tool(event)
         elif isinstance(event, MemoryWritten):
-            told.write(event)
+            recorder.write(event)
         elif isinstance(event, NODE_ENDS):
-            told.node(event)
+            recorder.node(event)
         elif type(event) in ENDS:
-            told.end(event)
+            recorder.end(event)
 
 
 class _RunRecorder:
@@ -243,16 +243,16 @@ class _RunRecorder:
     def end(self, event: Event) -> None:
         """Record the span of the whole run, in the caller's trace or in a trace of its own."""
         run, status = self.run, ENDS[type(event)]
-        told: Attributes = {
+        attributes: Attributes = {
             OPERATION: "invoke_workflow",
             "gen_ai.workflow.name": run.workflow_id,
             "openwop.run.status": status,
         }
         if isinstance(event, RunFailed):
-            told["error.type"] = event.error.code
+            attributes["error.type"] = event.error.code
         began = run.started_at or run.created_at
         name = f"invoke_workflow {run.workflow_id}"
-        self._span(name, told, began, parent=_parent(run.traceparent), span_id=trace_context.span_id(run.id))
+        self._span(name, attributes, began, parent=_parent(run.traceparent), span_id=trace_context.span_id(run.id))
         self.sdk.runs.add(1, {"openwop.run.status": status})
 
     def node(self, event: NodeCompleted | NodeFailed | NodeCancelled) -> None:
@@ -264,62 +264,62 @@ class _RunRecorder:
         if first is None:
             return
         type_id = first.payload["typeId"]
-        told: Attributes = {"openwop.node.id": event.node_id, "openwop.node.type": type_id}
+        attributes: Attributes = {"openwop.node.id": event.node_id, "openwop.node.type": type_id}
         if type_id == workflows.AGENT:
-            told[OPERATION] = "invoke_agent"
+            attributes[OPERATION] = "invoke_agent"
         if isinstance(event, NodeFailed):
-            told["error.type"] = event.error.code
-        name = f"{told.get(OPERATION, 'node')} {type_id}"
+            attributes["error.type"] = event.error.code
+        name = f"{attributes.get(OPERATION, 'node')} {type_id}"
         span_id = trace_context.span_id(self.run.id, event.node_id)
-        self._span(name, told, first.timestamp, parent=self._within(), span_id=span_id)
+        self._span(name, attributes, first.timestamp, parent=self._within(), span_id=span_id)
 
     def call(self, event: CallAnswered, model: str) -> None:
         """Record the span of a node's outbound call, and its token usage."""
-        told: Attributes = {"openwop.node.id": event.node_id, "openwop.call.id": ids.wire("call", event.call_id)}
+        attributes: Attributes = {"openwop.node.id": event.node_id, "openwop.call.id": ids.wire("call", event.call_id)}
         operation = OPERATIONS.get(event.kind)
         if operation:
-            told[OPERATION] = operation
+            attributes[OPERATION] = operation
         if operation == "chat":
-            told["gen_ai.provider.name"] = PROVIDER
+            attributes["gen_ai.provider.name"] = PROVIDER
         if model:
-            told |= {"gen_ai.request.model": model}
+            attributes |= {"gen_ai.request.model": model}
         for name, count in (("input", event.prompt_tokens), ("output", event.completion_tokens)):
             if count is not None:
-                self.sdk.tokens.record(count, _of_operation(told) | {"gen_ai.token.type": name})
-                told[f"gen_ai.usage.{name}_tokens"] = count
+                self.sdk.tokens.record(count, _of_operation(attributes) | {"gen_ai.token.type": name})
+                attributes[f"gen_ai.usage.{name}_tokens"] = count
         if event.code != OK:
-            told["error.type"] = event.code
+            attributes["error.type"] = event.code
         name = " ".join(filter(None, (operation or event.kind, model)))
-        self._took(name, told, event.duration_ms, event.node_id, SpanKind.CLIENT)
+        self._took(name, attributes, event.duration_ms, event.node_id, SpanKind.CLIENT)
 
     def tool(self, event: AgentToolReturned) -> None:
         """Record the span of an agent's tool call. An unknown tool name is the model's own text, so it becomes
         ``unknown``."""
-        told: Attributes = {
+        attributes: Attributes = {
             OPERATION: "execute_tool",
             "gen_ai.tool.name": event.tool_name if event.tool_name in TOOLS else "unknown",
             "gen_ai.tool.call.id": ids.wire("call", event.call_id),
             "openwop.node.id": event.node_id,
         }
         if event.error:
-            told["error.type"] = event.error.code
-        self._took(f"execute_tool {told['gen_ai.tool.name']}", told, event.duration_ms, event.node_id)
+            attributes["error.type"] = event.error.code
+        self._took(f"execute_tool {attributes['gen_ai.tool.name']}", attributes, event.duration_ms, event.node_id)
 
     def write(self, event: MemoryWritten) -> None:
         """Record the write of an entry by a node, a request or the host."""
-        told: Attributes = {"openwop.memory.id": ids.wire("mem", event.memory_id)}
+        attributes: Attributes = {"openwop.memory.id": ids.wire("mem", event.memory_id)}
         asked = trace.get_current_span()
         parent = None if asked.get_span_context().is_valid else self._within(event.node_id or "")
-        self._span("memory.write", told, self.now, parent=parent)
+        self._span("memory.write", attributes, self.now, parent=parent)
         self.sdk.writes.add(1)
 
     def _took(
-        self, name: str, told: Attributes, milliseconds: int, node_id: str, kind: SpanKind = SpanKind.INTERNAL
+        self, name: str, attributes: Attributes, milliseconds: int, node_id: str, kind: SpanKind = SpanKind.INTERNAL
     ) -> None:
         began = self.now - timedelta(milliseconds=milliseconds)
-        self._span(name, told, began, parent=self._within(node_id), kind=kind)
-        if OPERATION in told:
-            self.sdk.calls.record(milliseconds / 1000, _of_operation(told))
+        self._span(name, attributes, began, parent=self._within(node_id), kind=kind)
+        if OPERATION in attributes:
+            self.sdk.calls.record(milliseconds / 1000, _of_operation(attributes))
 
     def _within(self, node_id: str = "") -> Any:
         """Return the context of the run's own span, or of the span of one of its nodes."""
@@ -332,7 +332,7 @@ class _RunRecorder:
     def _span(
         self,
         name: str,
-        told: Attributes,
+        attributes: Attributes,
         began: datetime,
         *,
         parent: Any,
@@ -342,11 +342,11 @@ class _RunRecorder:
         wanted = self.sdk.span_ids.wanted
         wanted.span, wanted.trace = span_id, self.trace_id
         try:
-            told = {"openwop.run.id": ids.wire("run", self.run.id), **told}
-            span = self.sdk.tracer.start_span(name, parent, kind, told, start_time=_nanoseconds(began))
+            attributes = {"openwop.run.id": ids.wire("run", self.run.id), **attributes}
+            span = self.sdk.tracer.start_span(name, parent, kind, attributes, start_time=_nanoseconds(began))
         finally:
             wanted.span = wanted.trace = 0
-        if "error.type" in told:
+        if "error.type" in attributes:
             span.set_status(Status(StatusCode.ERROR))
         span.end(_nanoseconds(self.now))
 
@@ -355,9 +355,9 @@ OPERATIONS = {completions.KIND: "chat", mcp_servers.KIND: "execute_tool"}
 METERED = (OPERATION, "gen_ai.provider.name", "gen_ai.request.model", "gen_ai.tool.name", "error.type")
 
 
-def _of_operation(told: Attributes) -> Attributes:
+def _of_operation(attributes: Attributes) -> Attributes:
     """Return the attributes that a metric may be broken down by: only those with a bounded number of values."""
-    return {name: told[name] for name in METERED if name in told}
+    return {name: attributes[name] for name in METERED if name in attributes}
 
 
 def _nanoseconds(moment: datetime) -> int:

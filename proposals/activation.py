@@ -58,12 +58,12 @@ def _open_question(ctx: NodeContext, found: Gate) -> Outcome:
 
 def _ask_answered(ctx: NodeContext, found: Gate) -> None:
     """Append the question together with its answer, for a gate that was decided before a worker reached the node."""
-    asked, answer, told = gate.question(found, now=ctx.now), {"decision": found.state}, gate.facts(found)
+    asked, answer, facts = gate.question(found, now=ctx.now), {"decision": found.state}, gate.facts(found)
     how: dict[str, Any] = {}
     if found.state == GateState.EXPIRED:
         answer = {"decision": Decision.REJECTED, "reason": "timeout"}
         how = {"outcome": interrupts.TIMED_OUT, "result": "rejected", "cause": "timeout"}
-    interrupts.ask_answered(ctx.run, ctx.node_id, asked, answer, *told, **how, now=ctx.now)
+    interrupts.ask_answered(ctx.run, ctx.node_id, asked, answer, *facts, **how, now=ctx.now)
 
 
 @node_type(gate.INSTALL_TYPE, check=_belongs_to_the_host)

@@ -95,25 +95,25 @@ def seal(scope: TenantScope, selection: Selection) -> str:
 
 def unseal(scope: TenantScope, text: str) -> Selection:
     """The selection in a sealed text; refused when it was sealed for another principal or tampered with."""
-    told = _read(text)
-    if told.get("for") != _owner(scope):
+    document = _read(text)
+    if document.get("for") != _owner(scope):
         errors = [{"field": "chosen", "message": "is not as this console signed it for you"}]
         raise Unprocessable("That is no selection of yours. Choose again.", errors=errors)
-    packed = base64.b64decode(told["ids"])
+    packed = base64.b64decode(document["ids"])
     chosen = tuple(UUID(bytes=packed[at : at + 16]) for at in range(0, len(packed), 16))
-    return Selection(chosen, _filter(told["wanted"]) if told["wanted"] else None)
+    return Selection(chosen, _filter(document["wanted"]) if document["wanted"] else None)
 
 
 def _read(text: str) -> JSONObject:
     try:
-        told: JSONObject = signing.loads(text, salt=SALT)
+        document: JSONObject = signing.loads(text, salt=SALT)
     except signing.BadSignature:
         return {}
-    return told
+    return document
 
 
-def _filter(told: JSONObject) -> InboxFilter:
-    fields: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in told.items()}
+def _filter(document: JSONObject) -> InboxFilter:
+    fields: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in document.items()}
     return InboxFilter(**fields)
 
 

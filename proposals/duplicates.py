@@ -143,8 +143,8 @@ def _proposed(tenant_id: UUID, kind: str, besides: UUID | None) -> list[_Candida
         number=F("proposal__revision"), proposal__kind=kind, proposal__state__in=UNDER_REVIEW
     )
     rows = (rows.exclude(proposal_id=besides) if besides else rows).order_by("-proposal_id")
-    told = rows.values_list("proposal_id", "id", "sha256", "structure")[:LOOKED_AT]
+    looked_at = rows.values_list("proposal_id", "id", "sha256", "structure")[:LOOKED_AT]
     return [
         _Candidate(ids.wire("prop", proposal_id), row, sha256, structure)
-        for proposal_id, row, sha256, structure in told
+        for proposal_id, row, sha256, structure in looked_at
     ]

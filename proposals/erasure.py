@@ -121,9 +121,9 @@ class ProposalTexts:
             "duplicate_of", "uninstalled_ref",
         )  # fmt: skip
         for row, title, evidence, *said in rows:
-            told = (title, *passages_in(evidence), *filter(None, said), *texts.get(row, ()))
+            texts_of_row = (title, *passages_in(evidence), *filter(None, said), *texts.get(row, ()))
             stays = is_mentioned(subject.terms, whole_text(installed.get(row, [])))
-            goes = mention(subject.terms, whole_text(list(told)))
+            goes = mention(subject.terms, whole_text(list(texts_of_row)))
             if goes or stays:
                 yield _NamingProposal(row, bool(goes), stays, goes is Mention.EXACT, title)
 

@@ -83,13 +83,13 @@ def open_gate(proposal: Proposal, revision: Revision, policy: Policy, *, opened_
 
 
 def _announce(gate: Gate, kind: str, now: datetime) -> None:
-    told = {
+    event = {
         "gateId": ids.wire("gate", gate.id),
         "proposalId": ids.wire("prop", gate.proposal_id),
         "revision": gate.revision,
         "state": gate.state,
     }
-    outbox.announce(gate.tenant_id, kind, told, run_id=gate.run_id, now=now)
+    outbox.announce(gate.tenant_id, kind, event, run_id=gate.run_id, now=now)
 
 
 def under_way(tenant_id: UUID, proposal_id: UUID) -> Gate | None:

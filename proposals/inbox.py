@@ -480,5 +480,5 @@ def _votes(tenant_id: UUID, gates: list[UUID]) -> dict[UUID, tuple[int, bool]]:
 def _sizes(tenant_id: UUID, proposals: list[UUID]) -> dict[UUID, tuple[int, int, str]]:
     """By proposal: the lines that its current revision adds and removes, and its digest."""
     standing_now = Revision.objects.of(tenant_id).filter(proposal_id__in=proposals, number=F("proposal__revision"))
-    told = standing_now.values_list("proposal_id", "lines_added", "lines_removed", "sha256")
-    return {proposal_id: (added, removed, sha256) for proposal_id, added, removed, sha256 in told}
+    sizes = standing_now.values_list("proposal_id", "lines_added", "lines_removed", "sha256")
+    return {proposal_id: (added, removed, sha256) for proposal_id, added, removed, sha256 in sizes}

@@ -217,8 +217,8 @@ def create(scope: TenantScope, draft: ProposalDraft, *, run: Run | None = None, 
         with _intake(scope, run, now) as log:
             sources = tuple(proposal.source_run_ids)
             runs.note(log, ProposalCreated(proposal.id, proposal.kind, sources, proposal.duplicate_of), now=now)
-        told = {"kind": proposal.kind, "purpose": proposal.purpose, "sha256": sealed.sha256}
-        revisions.audit_step(proposal, "create", by=author, now=now, **told)
+        details = {"kind": proposal.kind, "purpose": proposal.purpose, "sha256": sealed.sha256}
+        revisions.audit_step(proposal, "create", by=author, now=now, **details)
         _require_room(scope.tenant_id)
     return proposal
 
@@ -395,12 +395,12 @@ def _leave(scope: TenantScope, action: str, held: LockedProposal, reason: str, n
         return proposal
     if held.gate:
         gate.cancel(*held.activation(), reason=stored_reason(scope.tenant_id, reason), now=now)
-    told: JSONObject = {"sha256": revisions.current(proposal).sha256}
+    details: JSONObject = {"sha256": revisions.current(proposal).sha256}
     if action == "uninstall":
-        told |= _uninstalled(proposal, now)
+        details |= _uninstalled(proposal, now)
     proposal.closing_reason = stored_reason(scope.tenant_id, reason) or proposal.closing_reason
     leave_review(proposal, action, by=scope.principal.id, now=now)
-    revisions.audit_step(proposal, action, by=scope.principal.id, now=now, **told)
+    revisions.audit_step(proposal, action, by=scope.principal.id, now=now, **details)
     return proposal
 
 
@@ -414,8 +414,8 @@ def _uninstalled(proposal: Proposal, now: datetime) -> JSONObject:
     other: Proposal | None = same.exclude(id=proposal.id).order_by("id").first()
     taken_out = other is None and installation.uninstall(proposal.tenant_id, ref, now=now)
     proposal.uninstalled_ref, proposal.installed_ref, proposal.approval_id = ref, None, None
-    told = {"installedArtifactRef": ref, "wasCurrent": taken_out}
-    return told | {"alsoInstalledBy": ids.wire("prop", other.id)} if other else told
+    details = {"installedArtifactRef": ref, "wasCurrent": taken_out}
+    return details | {"alsoInstalledBy": ids.wire("prop", other.id)} if other else details
 
 
 @transaction.atomic

@@ -157,8 +157,8 @@ def request_change(
         asked_by=scope.principal.id,
         asked_at=now,
     ).insert(by=WRITER)
-    told = {"changed": changed_fields(before, wanted), "basedOn": before.number, "wanted": asked.wanted}
-    _audit(scope, "asked", kind, now, **told)
+    details = {"changed": changed_fields(before, wanted), "basedOn": before.number, "wanted": asked.wanted}
+    _audit(scope, "asked", kind, now, **details)
     return asked
 
 
@@ -209,8 +209,13 @@ def _put_in_force(
         at=now,
         **_document(wanted),
     ).insert(by=WRITER)
-    told = {"number": row.number, "askedBy": asked_by, "confirmedBy": confirmed_by or None, "alone": not confirmed_by}
-    _audit(scope, "changed", kind, now, changed=changed_fields(before, wanted), policy=_document(wanted), **told)
+    details = {
+        "number": row.number,
+        "askedBy": asked_by,
+        "confirmedBy": confirmed_by or None,
+        "alone": not confirmed_by,
+    }
+    _audit(scope, "changed", kind, now, changed=changed_fields(before, wanted), policy=_document(wanted), **details)
     return row
 
 

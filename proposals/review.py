@@ -273,33 +273,33 @@ def _withdrawn(proposal: Proposal) -> dict[str, str]:
     return {details["approvalId"]: actor for actor, details in rows.values_list("actor", "details")}
 
 
-def who_may_vote(scope: TenantScope, told: Detail, *, now: datetime) -> Electorate:
+def who_may_vote(scope: TenantScope, shown: Detail, *, now: datetime) -> Electorate:
     """Who may vote, and who may not and why, at the gate under way or at one opened now."""
     scope.check("proposals:read")
-    gate, open_one = told.gate, told.last if told.gate else None
+    gate, open_one = shown.gate, shown.last if shown.gate else None
     voted = {vote.principal: vote.decision for vote in open_one.votes} if open_one else {}
-    roles = gate.eligible_roles if gate and gate.eligible_roles else told.policy.eligible_roles
-    barred = told.proposal.contributors
-    return voters_of_tenant(scope.tenant_id, told.revisions, contributors=barred, roles=roles, voted=voted, now=now)
+    roles = gate.eligible_roles if gate and gate.eligible_roles else shown.policy.eligible_roles
+    barred = shown.proposal.contributors
+    return voters_of_tenant(scope.tenant_id, shown.revisions, contributors=barred, roles=roles, voted=voted, now=now)
 
 
-def versions(told: Detail) -> list[Installation]:
+def versions(shown: Detail) -> list[Installation]:
     """Every version ever installed under the name of this proposal's installation, latest first."""
-    there = told.effect.installation
+    there = shown.effect.installation
     return registry.versions(there.tenant_id, there.kind, there.name) if there else []
 
 
-def rollbacks_to(told: Detail) -> dict[UUID, datetime]:
+def rollbacks_to(shown: Detail) -> dict[UUID, datetime]:
     """By installation id: when a rollback last made that version current again."""
-    refs = {each.ref: each.id for each in versions(told)}
-    rows = Proposal.objects.of(told.proposal.tenant_id).filter(purpose=Purpose.ROLLBACK, state=State.APPLIED)
+    refs = {each.ref: each.id for each in versions(shown)}
+    rows = Proposal.objects.of(shown.proposal.tenant_id).filter(purpose=Purpose.ROLLBACK, state=State.APPLIED)
     applied = rows.filter(installed_ref__in=refs).order_by("closed_at").values_list("installed_ref", "closed_at")
     return {refs[ref]: closed_at for ref, closed_at in applied if ref and closed_at}
 
 
-def records(scope: TenantScope, told: Detail, *, now: datetime) -> list[AuditRecord]:
+def records(scope: TenantScope, shown: Detail, *, now: datetime) -> list[AuditRecord]:
     """The newest audit records about the proposal and its gates; reading them is audited too."""
-    targets = [ids.wire("prop", told.proposal.id), *(ids.wire("gate", each.gate.id) for each in told.ballots)]
+    targets = [ids.wire("prop", shown.proposal.id), *(ids.wire("gate", each.gate.id) for each in shown.ballots)]
     return audit_access.list_records_about(scope, targets, limit=RECORDS_SHOWN, now=now)
 
 

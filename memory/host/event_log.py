@@ -100,7 +100,7 @@ def append(tenant_id: UUID, stream_id: UUID, *events: Event, now: datetime) -> i
     )
 
 
-def copy_recorded(tenant_id: UUID, stream_id: UUID, told: Sequence[Recorded], *, now: datetime) -> int:
+def copy_recorded(tenant_id: UUID, stream_id: UUID, recorded: Sequence[Recorded], *, now: datetime) -> int:
     """Append copies of the events that ``read_kinds`` returned for another stream; payloads are unchanged.
 
     The copies have no subject: a copy is not a second fact, and the author of an entry stays the run that wrote it.
@@ -108,9 +108,9 @@ def copy_recorded(tenant_id: UUID, stream_id: UUID, told: Sequence[Recorded], *,
     tenant, stream, at = sql.key(tenant_id), sql.key(stream_id), sql.time_parameter(now)
     rows = [
         [tenant, sql.key(ids.new_id()), stream, each.type, each.node_id, at, sql.document(each.payload), None]
-        for each in told
+        for each in recorded
     ]
-    return _insert_rows(tenant_id, stream_id, rows, closing=told[-1].type in ENDINGS, now=now)
+    return _insert_rows(tenant_id, stream_id, rows, closing=recorded[-1].type in ENDINGS, now=now)
 
 
 def _insert_rows(tenant_id: UUID, stream_id: UUID, rows: list[list[Any]], *, closing: bool, now: datetime) -> int:
@@ -264,8 +264,8 @@ def read_streams(
 ) -> Iterator[tuple[UUID, str, str, JSONObject]]:
     """Yield the stream, type, node and payload of every event of these types, each stream in sequence order."""
     rows = RunEvent.objects.of(tenant_id).filter(stream_id__in=list(stream_ids), type__in=kinds)
-    told = rows.order_by("stream_id", "sequence").values_list("stream_id", "type", "node_id", "payload")
-    yield from told.iterator(chunk_size=2000)
+    rows_of_type = rows.order_by("stream_id", "sequence").values_list("stream_id", "type", "node_id", "payload")
+    yield from rows_of_type.iterator(chunk_size=2000)
 
 
 def length(tenant_id: UUID, stream_id: UUID) -> int:

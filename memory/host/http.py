@@ -280,8 +280,8 @@ def _place_of_nul(value: object, place: str = BODY) -> str | None:
 
 def _under(place: str, key: str) -> str:
     """The place of a member, to two levels."""
-    told = key.isidentifier() and len(key) <= LONGEST_NAME and "." not in place
-    return place if not told else key if place == BODY else f"{place}.{key}"
+    is_name = key.isidentifier() and len(key) <= LONGEST_NAME and "." not in place
+    return place if not is_name else key if place == BODY else f"{place}.{key}"
 
 
 def closed(title: str = "", /, **properties: Schema) -> Schema:
@@ -433,13 +433,13 @@ def _parameters(query: Serializer | None, headers: tuple[str, ...]) -> list[Any]
     return [query, *named] if query else [*named]
 
 
-def _telling(documented: Any, method: str, told: Operation) -> Callable[[View], View]:
+def _telling(documented: Any, method: str, described: Operation) -> Callable[[View], View]:
     """Return the decorator that documents a view and stores its operation on it."""
 
     def decorate(view: View) -> View:
         known = operations_of(view)
         shown: View = documented(view)
-        shown.operations = {**known, method: told}  # type: ignore[attr-defined]
+        shown.operations = {**known, method: described}  # type: ignore[attr-defined]
         return shown
 
     return decorate

@@ -37,8 +37,8 @@ def announce(tenant_id: UUID, kind: str, data: JSONObject, *, run_id: UUID | Non
     """
     if not Webhook.objects.of(tenant_id).filter(state=WebhookState.ACTIVE).exists():
         return
-    told = announced(kind, data, run_id=run_id, now=now)
-    OutboxEvent(tenant_id=tenant_id, announced=told).insert(by=WRITER)
+    event = announced(kind, data, run_id=run_id, now=now)
+    OutboxEvent(tenant_id=tenant_id, announced=event).insert(by=WRITER)
 
 
 def announced(kind: str, data: JSONObject, *, run_id: UUID | None, now: datetime) -> JSONObject:

@@ -322,23 +322,25 @@ def _begin(run: Run, snapshot_position: int, lasts: timedelta | None, now: datet
     run.save(by=WRITER, update_fields=["status", "started_at", "snapshot_position", "deadline_at"])
 
 
-def retell(run: Run, source: Run, told: Sequence[Recorded], *, lasts: timedelta | None = None, now: datetime) -> None:
+def copy_log(
+    run: Run, source: Run, recorded: Sequence[Recorded], *, lasts: timedelta | None = None, now: datetime
+) -> None:
     """Copy the source's events to the log of its fork, which then has the same start and end.
 
     When another principal asked for the fork, its ``run.started`` names that principal as the owner and the source's as
     ``sourceOwner``.
     """
-    if told[0].type == RunStarted.type:
+    if recorded[0].type == RunStarted.type:
         _begin(run, source.snapshot_position, lasts, now)
-        told = [_begun_by(run, source, told[0]), *told[1:]]
-    if told[-1].type not in event_log.ENDINGS:
-        event_log.copy_recorded(run.tenant_id, run.id, told, now=now)
+        recorded = [_begun_by(run, source, recorded[0]), *recorded[1:]]
+    if recorded[-1].type not in event_log.ENDINGS:
+        event_log.copy_recorded(run.tenant_id, run.id, recorded, now=now)
         progress(run, ready_at=LEASE.end(now) if run.holder else now, now=now)
         return
     if source.status == RunStatus.CANCELLED:
         _move(run, RunStatus.CANCELLING)
     run.error = source.error
-    _end(run, source.status, told=told, now=now)
+    _end(run, source.status, recorded=recorded, now=now)
 
 
 def _begun_by(run: Run, source: Run, fact: Recorded) -> Recorded:
@@ -426,11 +428,11 @@ def resume(run: Run, *, now: datetime) -> int | None:
     _move(run, RunStatus.RUNNING if run.started_at else RunStatus.PENDING)
     if run.deadline_at and run.paused_at:
         run.deadline_at += now - run.paused_at
-    told = run.started_at and not run.draining
+    is_recorded = run.started_at and not run.draining
     run.paused_at, run.draining = None, False
     run.ready_at = run.ready_at if run.holder else now
     run.save(by=WRITER, update_fields=["status", "paused_at", "draining", "ready_at", "deadline_at"])
-    sequence = event_log.append(run.tenant_id, run.id, RunResumed(), now=now) if told else None
+    sequence = event_log.append(run.tenant_id, run.id, RunResumed(), now=now) if is_recorded else None
     _call_worker(run)
     return sequence
 
@@ -467,7 +469,7 @@ def cancel(run: Run, *events: Event, now: datetime) -> int | None:
     return _end(run, RunStatus.CANCELLED, *events, RunCancelled(cancelled_by=run.cancelled_by), now=now)
 
 
-def _end(run: Run, status: str, *events: Event, told: Sequence[Recorded] = (), now: datetime) -> int | None:
+def _end(run: Run, status: str, *events: Event, recorded: Sequence[Recorded] = (), now: datetime) -> int | None:
     with transaction.atomic(savepoint=False):
         _move(run, status)
         run.completed_at, run.ready_at, run.holder = now, None, ""
@@ -475,8 +477,8 @@ def _end(run: Run, status: str, *events: Event, told: Sequence[Recorded] = (), n
             by=WRITER,
             update_fields=["status", "completed_at", "ready_at", "holder", "error", "variables", "current_node"],
         )
-        if told:
-            event_log.copy_recorded(run.tenant_id, run.id, told, now=now)
+        if recorded:
+            event_log.copy_recorded(run.tenant_id, run.id, recorded, now=now)
             return None
         return event_log.append(run.tenant_id, run.id, *events, now=now)
 

@@ -267,11 +267,13 @@ class Message:
 
 def _messages(tenant_id: UUID, rows: Iterable[OutboxEvent]) -> Iterator[Message]:
     """Yield the messages for these rows. A replay sends none, decided by its fork mode (openwop-host 3.8)."""
-    told = {row.id: row.announced for row in rows}
-    logged = event_log.read_many(tenant_id, [row_id for row_id, announced in told.items() if announced is None])
+    announcements = {row.id: row.announced for row in rows}
+    logged = event_log.read_many(
+        tenant_id, [row_id for row_id, announced in announcements.items() if announced is None]
+    )
     rows_of_runs = Run.objects.of(tenant_id).only("fork_mode", "tags")
     of_runs = rows_of_runs.in_bulk_by_id({event.run_id for event in logged.values()})
-    for row_id, announced in told.items():
+    for row_id, announced in announcements.items():
         if announced is not None:
             yield Message(announced["type"], None, announced)
         elif event := logged.get(row_id):
@@ -283,12 +285,12 @@ def _of_log(event: Recorded, run: Run | None) -> Iterator[Message]:
         return
     tags = frozenset(run.tags if run else ())
     yield Message(event.type, event.event_id, None, tags)
-    if run and (told := _told_of_run(event)):
-        announced = outbox.announced(*told, run_id=run.id, now=event.timestamp)
-        yield Message(told[0], None, announced, tags)
+    if run and (message := _message_of_run(event)):
+        announced = outbox.announced(*message, run_id=run.id, now=event.timestamp)
+        yield Message(message[0], None, announced, tags)
 
 
-def _told_of_run(event: Recorded) -> tuple[str, JSONObject] | None:
+def _message_of_run(event: Recorded) -> tuple[str, JSONObject] | None:
     """Return the console's own message about a run for this event of its log, if there is one."""
     run_id = ids.wire("run", event.run_id)
     if event.type in ENDINGS:

@@ -258,9 +258,11 @@ class Withdrawn:
 
 def withdrawn_by_receipt(tenant_id: UUID, receipt: JSONObject | None) -> list[Withdrawn]:
     """The archives of a receipt, in its order, each with its current replacement; not signed, since that changes."""
-    told = receipt or {}
-    signed = {row: each for each in told.get("archivesWithdrawn", []) if (row := ids.parse("arc", each["id"]))}
-    asked = [row for each in told.get("distilledAnewBy", []) if (row := ids.parse("pass", each))]
+    signed_receipt = receipt or {}
+    signed = {
+        row: each for each in signed_receipt.get("archivesWithdrawn", []) if (row := ids.parse("arc", each["id"]))
+    }
+    asked = [row for each in signed_receipt.get("distilledAnewBy", []) if (row := ids.parse("pass", each))]
     by_ref = {work.memory_ref: work for work in passes.find_many(tenant_id, asked)}
     made = {ref: row for ref, work in by_ref.items() if (row := ids.parse("arc", work.outcome.get("archiveId", "")))}
     rows = archives.find_archives(tenant_id, [*signed, *made.values()])

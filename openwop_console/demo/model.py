@@ -30,9 +30,13 @@ ENDED = b"data: [DONE]\n\n"
 
 def answers() -> dict[str, str]:
     """Return the answers to the questions and messages of the demo's runs."""
-    told = (each for file in sorted(DATA.glob("*/runs.json")) for each in json.loads(file.read_text(encoding="utf-8")))
+    errands = (
+        each for file in sorted(DATA.glob("*/runs.json")) for each in json.loads(file.read_text(encoding="utf-8"))
+    )
     return {
-        each["inputs"].get("question") or each["inputs"]["message"]: each["answer"] for each in told if "answer" in each
+        each["inputs"].get("question") or each["inputs"]["message"]: each["answer"]
+        for each in errands
+        if "answer" in each
     }
 
 

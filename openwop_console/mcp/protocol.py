@@ -96,8 +96,8 @@ def answer(message_id: str | int | None, result: JSONObject) -> JSONObject:
 
 
 def error(message_id: str | int | None, code: int, message: str, data: object = None) -> JSONObject:
-    told = {"code": code, "message": message} | ({"data": data} if data else {})
-    return {"jsonrpc": "2.0", "id": message_id, "error": told}
+    problem = {"code": code, "message": message} | ({"data": data} if data else {})
+    return {"jsonrpc": "2.0", "id": message_id, "error": problem}
 
 
 def notification(method: str, params: JSONObject) -> JSONObject:

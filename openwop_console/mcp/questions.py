@@ -45,13 +45,13 @@ class OpenQuestion:
 
     def result(self, outcome: str, answer: object = None, by: str = "") -> Result:
         text = f"A person answered: {answer}" if outcome == ANSWERED else TOLD[outcome]
-        told: JSONObject = {
+        structured: JSONObject = {
             "outcome": outcome,
             "answer": answer,
             "answeredBy": by or None,
             "runId": ids.wire("run", self.run.id),
         }
-        return Result([text], told)
+        return Result([text], structured)
 
     def close(self) -> None:
         streams.leave(self.place)

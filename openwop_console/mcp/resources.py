@@ -78,8 +78,8 @@ def read(scope: TenantScope, uri: str, *, now: datetime) -> JSONObject:
         text = _archive(scope, wire_id)
     else:
         raise NotFound("There is no resource at that address.")
-    told = {"roles": access.roles_of(scope.tenant_id, scope.principal.id), "agent": scope.principal.first_agent}
-    audit.append(scope.tenant_id, actor=scope.principal.id, action=ACTION, target=wire_id, details=told, now=now)
+    details = {"roles": access.roles_of(scope.tenant_id, scope.principal.id), "agent": scope.principal.first_agent}
+    audit.append(scope.tenant_id, actor=scope.principal.id, action=ACTION, target=wire_id, details=details, now=now)
     return {"contents": [{"uri": uri, "mimeType": "text/plain", "text": text}]}
 
 

@@ -189,7 +189,7 @@ def _refused(tool: Tool, scope: TenantScope, refusal: Refusal, *, now: datetime)
 
 def record(tool: Tool, scope: TenantScope, about: list[str], *, outcome: str = "ok", now: datetime) -> None:
     principal = scope.principal
-    told = {
+    details = {
         "tool": tool.name,
         "roles": access.roles_of(scope.tenant_id, principal.id),
         "agent": principal.first_agent,
@@ -197,7 +197,7 @@ def record(tool: Tool, scope: TenantScope, about: list[str], *, outcome: str = "
         "ids": about,
     }
     target = about[0] if len(about) == 1 else ""
-    audit.append(scope.tenant_id, actor=principal.id, action=ACTION, target=target, details=told, now=now)
+    audit.append(scope.tenant_id, actor=principal.id, action=ACTION, target=target, details=details, now=now)
 
 
 # --- memory ---------------------------------------------------------------------------------------------------------
@@ -225,13 +225,13 @@ def _page(call: Call, wanted: LedgerFilter, after: UUID | None) -> Result:
     if left_out and not wanted.text:
         page = replace(page, after=page.entries[-1].id)
     document = memory_schemas.page_document(page, wanted.memory_ref) | {"notice": NOTICE}
-    told = [ids.wire("mem", row.id) for row in page.entries]
+    shown = [ids.wire("mem", row.id) for row in page.entries]
     if not wanted.text:
-        return Result([*texts[:given], _count(page, "" if page.after is None else _go_on(page.after))], document, told)
+        return Result([*texts[:given], _count(page, "" if page.after is None else _go_on(page.after))], document, shown)
     others = [ids.wire("mem", row.id) for row in left_out]  # a search takes no place to go on from
     more = f"read these by their ids, which were too long together: {', '.join(others)}" if others else ""
     more = more or ("" if page.after is None else "use narrower words")
-    return Result([*texts[:given], _count(page, more)], document | {"next": None, "leftOut": others}, told)
+    return Result([*texts[:given], _count(page, more)], document | {"next": None, "leftOut": others}, shown)
 
 
 def _fitting(texts: list[str], documents: list[JSONObject]) -> int:

@@ -108,9 +108,9 @@ class Body:
             return _event(protocol.answer(self._message.id, item.document))
         if (token := self._message.progress_token) is None:
             return KEEPALIVE
-        told = {"progressToken": token, "progress": round(item, 3), "total": self._waiting.seconds}
-        told["message"] = "Waiting for a person to answer."
-        return _event(protocol.notification("notifications/progress", told))
+        progress = {"progressToken": token, "progress": round(item, 3), "total": self._waiting.seconds}
+        progress["message"] = "Waiting for a person to answer."
+        return _event(protocol.notification("notifications/progress", progress))
 
     def close(self) -> None:
         self._waiting.close()

@@ -63,9 +63,9 @@ class Adapter(DefaultOIDCAdapter):  # type: ignore[misc]  # allauth is untyped
         names."""
         uris = client.get_redirect_uris()
         if len(uris) > MOST_URIS or not all(map(is_redirect, uris)):
-            told = "Redirects go to https, to a program's own scheme, or by plain http to this machine alone."
+            explanation = "Redirects go to https, to a program's own scheme, or by plain http to this machine alone."
             raise ImmediateHttpResponse(
-                JsonResponse({"error": "invalid_redirect_uri", "error_description": told}, status=400)
+                JsonResponse({"error": "invalid_redirect_uri", "error_description": explanation}, status=400)
             )
         if not client.name.isprintable():
             raise ValidationError("client_name holds a character that cannot be shown.")

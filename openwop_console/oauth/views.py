@@ -287,8 +287,8 @@ def _back(uri: str) -> HttpResponse:
 
 
 def _sentence_of(problem: Exception) -> str:
-    told = getattr(problem, "description", "") or " ".join(getattr(problem, "messages", []))
-    return f"The client asked for access in a way that this host does not know: {told}".rstrip(": ")
+    explanation = getattr(problem, "description", "") or " ".join(getattr(problem, "messages", []))
+    return f"The client asked for access in a way that this host does not know: {explanation}".rstrip(": ")
 
 
 def _shown_to(request: HttpRequest) -> list[str]:

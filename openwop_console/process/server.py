@@ -275,10 +275,10 @@ class Console:
             return self._computed(environ)
 
     def _computed(self, environ: Environ) -> CompleteAnswer | Download | Stream:
-        told: list[Any] = []
+        started: list[Any] = []
 
         def start_response(status: str, headers: Headers, exc_info: object = None) -> None:
-            told[:] = [int(status[:3]), list(headers)]
+            started[:] = [int(status[:3]), list(headers)]
 
         with request_slots.hold_slot():
             writes = environ["REQUEST_METHOD"] not in READS
@@ -286,12 +286,12 @@ class Console:
                 environ[http.REFUSED] = errors.StoreUnavailable()
             response = self._application(environ, start_response)
             if not getattr(response, "streaming", False):
-                answer = CompleteAnswer(told[0], told[1], b"".join(response))
+                answer = CompleteAnswer(started[0], started[1], b"".join(response))
                 _close(response)
                 _untie(response)
                 self._documents.store(environ, answer)
                 return answer
-        status, headers = told
+        status, headers = started
         if dict(headers).get("Content-Type", "").startswith(EVENTS):
             abandon: Callable[[], None] = getattr(response, "abandon", lambda: None)
             return Stream(status, headers, iter(response), lambda: _close(response), abandon)

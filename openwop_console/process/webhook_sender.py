@@ -182,12 +182,12 @@ def request_of(delivery: WebhookDelivery, *, now: datetime) -> httpx.Request | A
         return AttemptResult(code=SEALED)
     if webhook.overlap_until is None or webhook.overlap_until <= now:
         secrets.pop(webhooks.PREVIOUS, None)
-    told = body_of(delivery, webhook)
-    body = orjson.dumps(told)
+    document = body_of(delivery, webhook)
+    body = orjson.dumps(document)
     keys = [secrets[name] for name in (webhooks.CURRENT, webhooks.PREVIOUS) if name in secrets]
     if not keys:
         return AttemptResult(code=SEALED)
-    headers = signed_headers(delivery, keys, body, now=now) | _trace_headers(delivery.tenant_id, told["event"])
+    headers = signed_headers(delivery, keys, body, now=now) | _trace_headers(delivery.tenant_id, document["event"])
     return outbound.request_to("POST", webhook.url, headers=headers, content=body)
 
 
@@ -211,15 +211,15 @@ def _logged(delivery: WebhookDelivery) -> JSONObject:
     return event_document(found) | of_tenant
 
 
-def _announced(delivery: WebhookDelivery, told: JSONObject) -> JSONObject:
-    run = {"runId": told["runId"]} if "runId" in told else {}
-    at = instant(datetime.fromisoformat(told["timestamp"]))
+def _announced(delivery: WebhookDelivery, announced: JSONObject) -> JSONObject:
+    run = {"runId": announced["runId"]} if "runId" in announced else {}
+    at = instant(datetime.fromisoformat(announced["timestamp"]))
     return {
         "eventId": ids.wire("evt", delivery.id),
         **run,
-        "type": told["type"],
+        "type": announced["type"],
         "timestamp": at,
-        "payload": told["data"],
+        "payload": announced["data"],
     }
 
 

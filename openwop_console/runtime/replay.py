@@ -200,7 +200,7 @@ def go_on(run: Run, definition: JSONObject, done: dict[str, Step], now: datetime
     facts = event_log.read(run.tenant_id, run.source_run_id, after=last, limit=CHUNK)
     source = runs.find(run.tenant_id, run.source_run_id)
     telling = Telling(run, definition, done, source)
-    told: list[Recorded] = []
+    copied: list[Recorded] = []
     until = time.monotonic() + TURN_S
     if source.status == RunStatus.CANCELLED:
         facts = [fact for fact in facts if not _is_of_cancellation(fact)]
@@ -210,25 +210,25 @@ def go_on(run: Run, definition: JSONObject, done: dict[str, Step], now: datetime
         if not facts:
             raise Halt(last + 1)
         for fact in facts:
-            _follow(telling, fact, told, now)
+            _follow(telling, fact, copied, now)
             if time.monotonic() > until:
                 break
     except Halt as halt:
-        _fail(telling, told, halt, now)
+        _fail(telling, copied, halt, now)
         return False
-    run_operations.copy_events(run, source, told, now=now)
+    run_operations.copy_events(run, source, copied, now=now)
     return run.status not in runs.ENDS
 
 
-def _follow(telling: Telling, fact: Recorded, told: list[Recorded], now: datetime) -> None:
-    """Apply one event of the source to the replay's steps, and append it to ``told`` for copying."""
+def _follow(telling: Telling, fact: Recorded, copied: list[Recorded], now: datetime) -> None:
+    """Apply one event of the source to the replay's steps, and append it to ``copied`` for copying."""
     run = telling.run
     run.current_node = fact.node_id or run.current_node
     if fact.type == NodeStarted.type:
         recorded = telling.recorded(fact.node_id)
         attempt = recorded.attempt if recorded else 1
         telling.steps[fact.node_id] = steps.begin(run, fact.node_id, attempt=attempt, now=now)
-        told.append(fact)
+        copied.append(fact)
         return
     if fact.type == NodeSkipped.type:
         steps.skip(run, fact.node_id, now=now)
@@ -236,7 +236,7 @@ def _follow(telling: Telling, fact: Recorded, told: list[Recorded], now: datetim
         steps.fail(telling.steps[fact.node_id], Failure(**fact.payload["error"]))
     elif fact.type == NodeCompleted.type:
         _complete(telling, fact)
-    told.append(fact)
+    copied.append(fact)
 
 
 def _way(telling: Telling, fact: Recorded) -> OnReplay:
@@ -352,11 +352,11 @@ def _require_same(outcome: Outcome, recorded: Step) -> None:
         raise Diverged("output")
 
 
-def _fail(telling: Telling, told: list[Recorded], halt: Halt, now: datetime) -> None:
-    """Copy the events in ``told``, fail the node at which the record ends or does not match, and fail the run."""
+def _fail(telling: Telling, copied: list[Recorded], halt: Halt, now: datetime) -> None:
+    """Copy the events in ``copied``, fail the node at which the record ends or does not match, and fail the run."""
     run, source_id = telling.run, ids.wire("run", telling.source.id)
-    if told:
-        run_operations.copy_events(run, telling.source, told, now=now)
+    if copied:
+        run_operations.copy_events(run, telling.source, copied, now=now)
     facts: list[Event] = [Divergence(source_id, halt.sequence, halt.kind)] if halt.kind else []
     open_steps = [step for step in telling.steps.values() if step.state == StepState.STARTED]
     open_steps.sort(key=lambda step: step.node_id != run.current_node)

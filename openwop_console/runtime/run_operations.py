@@ -440,10 +440,10 @@ def end_cancelled_run(run: Run, *events: Event, now: datetime) -> None:
 
 @IN_ONE
 def copy_events(
-    run: Run, source: Run, told: Sequence[Recorded], *, lasts: timedelta | None = None, now: datetime
+    run: Run, source: Run, recorded: Sequence[Recorded], *, lasts: timedelta | None = None, now: datetime
 ) -> None:
     """Copy the events of ``source`` to the log of its fork, which ends with them if they include the source's end."""
-    runs.retell(run, source, told, lasts=lasts, now=now)
+    runs.copy_log(run, source, recorded, lasts=lasts, now=now)
     if run.status in runs.ENDS:
         interrupts.end_with(run, now=now)
 

@@ -65,8 +65,8 @@ def run_answer(request: HttpRequest, run_id: str, interrupt_id: str) -> HttpResp
         sent = pages.submit(form, lambda _: _answer(request, form, run))
         if sent.result:
             return redirect("run", run_id=run_id)
-        told = run_timeline.build_timeline(scope, run, now=timezone.now())
-        return render_run(request, told, refused=form, conflict=sent.conflict, status=sent.status)
+        timeline = run_timeline.build_timeline(scope, run, now=timezone.now())
+        return render_run(request, timeline, refused=form, conflict=sent.conflict, status=sent.status)
     question = run_timeline.question_of(interrupt)
     context = {
         "nav": "runs",

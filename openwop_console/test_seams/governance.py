@@ -84,12 +84,12 @@ def play(
     opened = _open_gate(host, now)
     _act(actor, opened, scenario, reason, now)
     read, _ = run_operations.read_events(caller, runs.find(opened.tenant_id, opened.run_id), after=-1)
-    told = [each for each in read if each.type in TOLD]
+    facts = [each for each in read if each.type in TOLD]
     opened.refresh_from_db(fields=["state"])
     released = opened.state == GateState.GRANTED
     lifecycle.reject(host, opened.proposal_id, reason="The scenario is over.", now=now)
     _advance(opened)
-    return {"released": released, "event": {"type": told[-1].type, "payload": told[-1].payload}}
+    return {"released": released, "event": {"type": facts[-1].type, "payload": facts[-1].payload}}
 
 
 def _open_gate(host: TenantScope, now: datetime) -> Gate:

@@ -196,8 +196,8 @@ def distill(request: Request) -> Response:
     outcome = work.outcome
     leaked = {"secretLeaked": leaks(scope.tenant_id, _distilled(memory, work))} if canary else {}
     index = {"indexFile": _index_file(scope)} if outcome["indexUpdated"] else {}
-    told = {name: outcome[name] for name in ("archiveChecksum", "indexUpdated")}
-    return Response({"event": _fact(scope, work, "memory.compacted"), **told, **index, **leaked, **_run(work)})
+    of_archive = {name: outcome[name] for name in ("archiveChecksum", "indexUpdated")}
+    return Response({"event": _fact(scope, work, "memory.compacted"), **of_archive, **index, **leaked, **_run(work)})
 
 
 @operation(

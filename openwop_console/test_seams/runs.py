@@ -153,6 +153,8 @@ def _wait_until_ended(scope: TenantScope, run: Run) -> Run:
 
 
 def _document(run: Run, events: list[tuple[str, JSONObject]]) -> JSONObject:
-    told = [{"type": kind, "agentId": payload["agentId"]} for kind, payload in events if kind.startswith("agent.")]
+    agent_events = [
+        {"type": kind, "agentId": payload["agentId"]} for kind, payload in events if kind.startswith("agent.")
+    ]
     words = {RunStatus.COMPLETED: "completed", **dict.fromkeys(runs.WAITING, "escalated")}
-    return {"status": words.get(run.status, "failed"), "runId": ids.wire("run", run.id), "events": told}
+    return {"status": words.get(run.status, "failed"), "runId": ids.wire("run", run.id), "events": agent_events}

@@ -225,23 +225,23 @@ DIFF = Answer[Compared](
 )
 
 
-def compare(told: Detail, older: str, newer: int | None) -> Compared:
+def compare(detail: Detail, older: str, newer: int | None) -> Compared:
     """Compare two sides of the proposal; without a word of what, the last step with the one before it."""
-    new = _numbered(told, newer) if newer else told.current
-    before, after = _older(told, older, new), _of_revision(new)
-    return Compared(told.proposal, before, after, diffs.between(before.text, after.text))
+    new = _numbered(detail, newer) if newer else detail.current
+    before, after = _older(detail, older, new), _of_revision(new)
+    return Compared(detail.proposal, before, after, diffs.between(before.text, after.text))
 
 
-def _older(told: Detail, chosen: str, new: Revision) -> Side:
+def _older(detail: Detail, chosen: str, new: Revision) -> Side:
     if chosen == NOTHING:
         return Side(NOTHING)
     if chosen == INSTALLED or (not chosen and new.number == 1):
-        return _installed(told)
-    return _of_revision(_numbered(told, int(chosen) if chosen else new.number - 1))
+        return _installed(detail)
+    return _of_revision(_numbered(detail, int(chosen) if chosen else new.number - 1))
 
 
-def _installed(told: Detail) -> Side:
-    stands, version = told.effect.stands, told.effect.installed_now
+def _installed(detail: Detail) -> Side:
+    stands, version = detail.effect.stands, detail.effect.installed_now
     if stands is None:
         return Side(NOTHING)
     exactly = version if version and not stands.agents else None
@@ -253,8 +253,8 @@ def _of_revision(revision: Revision) -> Side:
     return Side(f"revision {revision.number}", revision.text, revision.number, None, revision.sha256)
 
 
-def _numbered(told: Detail, number: int) -> Revision:
-    found = told.revision(number)
+def _numbered(detail: Detail, number: int) -> Revision:
+    found = detail.revision(number)
     if found is None:
         raise NotFound("The proposal has no revision of that number.")
     return found
@@ -426,9 +426,9 @@ def proposal_reject(request: Request, proposal_id: str) -> Response:
 
 
 def _detail(scope: TenantScope, proposal_id: UUID | None) -> JSONObject:
-    told = review.detail(scope, proposal_id)
-    refusals = rules.refusals(scope, told.proposal, told.gate, policy=told.policy, now=timezone.now())
-    return review_document(told, refusals)
+    detail = review.detail(scope, proposal_id)
+    refusals = rules.refusals(scope, detail.proposal, detail.gate, policy=detail.policy, now=timezone.now())
+    return review_document(detail, refusals)
 
 
 @operation("reviewProposal", scope=READ, gives={200: REVIEW}, tag=TAG)
@@ -503,8 +503,8 @@ def proposal_revisions(request: Request, proposal_id: str) -> Response:
 def proposal_diff(request: Request, proposal_id: str) -> Response:
     """The readable lines of two sides, and what became of them."""
     given = checked(DiffQuery, query_of(request)).validated_data
-    told = review.detail(scope_of(request), ids.parse("prop", proposal_id))
-    return Response(DIFF.document(compare(told, given.get("from", ""), given.get("to"))))
+    detail = review.detail(scope_of(request), ids.parse("prop", proposal_id))
+    return Response(DIFF.document(compare(detail, given.get("from", ""), given.get("to"))))
 
 
 @operation("listComments", method="GET", scope=READ, gives={200: COMMENTS}, tag=TAG)

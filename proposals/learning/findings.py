@@ -59,7 +59,7 @@ class Figures:
 
     def document(self) -> JSONObject:
         """The figures as JSON for the pass."""
-        told: JSONObject = {
+        document: JSONObject = {
             "lookedAt": self.looked_at,
             "found": self.found,
             "proposed": self.proposed,
@@ -67,10 +67,10 @@ class Figures:
             "refused": self.refused,
         }
         if self.would_propose is not None:
-            told["wouldPropose"] = self.would_propose
+            document["wouldPropose"] = self.would_propose
         if self.worded or self.unworded:
-            told["endpoint"] = {"worded": self.worded, "unworded": self.unworded}
-        return told
+            document["endpoint"] = {"worded": self.worded, "unworded": self.unworded}
+        return document
 
 
 def count_traces(traces: Traces, in_all: int) -> Counts:

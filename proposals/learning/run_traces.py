@@ -270,9 +270,9 @@ def origin_of(run: Run, programs: Collection[str]) -> Origin:
     the principal it acts for."""
     if run.fork_mode:
         return Origin.FORK
-    told = run.metadata.get("origin")
+    stated = run.metadata.get("origin")
     for origin in (Origin.SCHEDULE, Origin.HEARTBEAT, Origin.COMMITMENT):
-        if isinstance(told, dict) and origin.value in told:
+        if isinstance(stated, dict) and origin.value in stated:
             return origin
     if run.principal in programs:
         return Origin.AGENT

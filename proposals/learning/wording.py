@@ -150,13 +150,13 @@ class Voice:
 
 def _finding_document(tenant_id: UUID, finding: Finding) -> str:
     """The finding as JSON with the tenant's secrets redacted: all that is sent to the endpoint."""
-    told = {
+    document = {
         "kind": finding.kind,
         "title": finding.title,
         "rationale": finding.rationale,
         "artifact": finding.artifact,
     }
-    return redaction.for_derived(tenant_id)(json.dumps(told, ensure_ascii=False)).text
+    return redaction.for_derived(tenant_id)(json.dumps(document, ensure_ascii=False)).text
 
 
 def _read(said: str) -> tuple[JSONObject | None, str]:
@@ -187,8 +187,8 @@ def _accept_answer(tenant_id: UUID, finding: Finding, answer: JSONObject) -> tup
 def _may_quote(tenant_id: UUID, finding: Finding, taken: Finding) -> bool:
     """Whether the title or the rationale adds information to the rule's own, plain or as redacted for the endpoint."""
     own = f"{finding.title}\n{finding.rationale}"
-    told = redaction.for_derived(tenant_id)(own).text
-    return tells_more(f"{taken.title}\n{taken.rationale}", f"{own}\n{told}")
+    redacted = redaction.for_derived(tenant_id)(own).text
+    return tells_more(f"{taken.title}\n{taken.rationale}", f"{own}\n{redacted}")
 
 
 def _check(tenant_id: UUID, taken: Finding) -> None:

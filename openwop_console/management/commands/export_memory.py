@@ -18,14 +18,14 @@ class Command(DatabaseCommand):
 
     def handle(self, *args: object, **options: Any) -> None:
         scope = tenancy.host_scope(tenant_named(options["tenant"]), scopes=frozenset({"memory:read"}))
-        told = left = 0
+        written = left = 0
         with refusals_as_errors():
             for entry_id, line in entry_files.export_lines(scope, now=timezone.now()):
                 if line:
-                    told += 1
+                    written += 1
                     self.stdout.write(line.decode(), ending="")
                 else:
                     left += 1
                     self.stderr.write(f"{entry_id}: left out, its value is kept encrypted")
-            entry_files.record_export(scope, {"entries": told, "leftOut": left}, now=timezone.now())
-        self.stderr.write(f"{told:,} entries, {left:,} left out.")
+            entry_files.record_export(scope, {"entries": written, "leftOut": left}, now=timezone.now())
+        self.stderr.write(f"{written:,} entries, {left:,} left out.")

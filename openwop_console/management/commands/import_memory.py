@@ -57,8 +57,8 @@ class Command(DatabaseCommand):
                 counts[result.outcome] += 1
         if run:
             entry_files.end_import(scope, run, counts, now=_now())
-        told = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(counts.items()))
-        self.stderr.write(f"{told or 'No line'}.")
+        summary = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(counts.items()))
+        self.stderr.write(f"{summary or 'No line'}.")
         if counts[REFUSED]:
             raise CommandError(f"{counts[REFUSED]:,} lines of {file} were refused.")
 

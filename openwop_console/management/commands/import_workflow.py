@@ -36,8 +36,8 @@ class Command(DatabaseCommand):
                 brought = workflow_file.plan_import(scope, workflow)
             else:
                 brought = workflow_file.import_workflow(scope, workflow, now=now)
-        told = {**workflow_file.document(brought), "warnings": warnings}
-        self.stdout.write(json.dumps(told, ensure_ascii=False, indent=2))
+        document = {**workflow_file.document(brought), "warnings": warnings}
+        self.stdout.write(json.dumps(document, ensure_ascii=False, indent=2))
 
     def _workflow(self, file: Path) -> tuple[Workflow, list[JSONObject]]:
         """What the file says. What is wrong with it goes to standard error, a line for each thing, and ends this."""

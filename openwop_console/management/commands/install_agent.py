@@ -26,5 +26,5 @@ class Command(DatabaseCommand):
             installed = agents.install(scope, manifest, document, now=timezone.now())
         entry = agents.entry_of(installed, document)
         lacks = [*entry.degraded, *(entry.degraded_dimensions or ())]
-        told = f"; degraded: {', '.join(lacks)}" if lacks else ""
-        self.stdout.write(f"{installed.ref} is installed in {tenant.slug} (sha256 {installed.sha256}){told}.")
+        lacking = f"; degraded: {', '.join(lacks)}" if lacks else ""
+        self.stdout.write(f"{installed.ref} is installed in {tenant.slug} (sha256 {installed.sha256}){lacking}.")

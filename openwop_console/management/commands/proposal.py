@@ -100,8 +100,8 @@ class Command(DatabaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-        for action, told in HELP.items():
-            one = actions.add_parser(action, help=told, description=told)
+        for action, explanation in HELP.items():
+            one = actions.add_parser(action, help=explanation, description=explanation)
             one.add_argument("--tenant", required=True, metavar="SLUG")
             one.add_argument("--as", dest="operator", required=True, metavar="EMAIL", help="the operator who acts")
             _add_own(one, action)
@@ -167,11 +167,11 @@ def _carried_out(scope: TenantScope, options: Given) -> JSONObject:
     """The proposal as it is afterwards, with its text when it was only to be shown."""
     proposal_id = ids.parse("prop", options.get("proposal", ""))
     made = None if options["action"] == "show" else _act(scope, proposal_id, options)
-    told = review.detail(scope, made or proposal_id)
-    refusals = rules.refusals(scope, told.proposal, told.gate, policy=told.policy, now=timezone.now())
-    shown = review_document(told, refusals)
+    detail = review.detail(scope, made or proposal_id)
+    refusals = rules.refusals(scope, detail.proposal, detail.gate, policy=detail.policy, now=timezone.now())
+    shown = review_document(detail, refusals)
     if options["action"] == "show":
-        shown |= {"title": told.proposal.title, "rationale": told.proposal.rationale, "text": told.current.text}
+        shown |= {"title": detail.proposal.title, "rationale": detail.proposal.rationale, "text": detail.current.text}
     return shown
 
 

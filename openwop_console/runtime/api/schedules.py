@@ -213,8 +213,8 @@ class TickHeartbeat(Closed):
 def verdict_document(verdict: Verdict, heartbeat_id: str, *, started: bool) -> JSONObject:
     """What one tick of a seam came to; the facts name the heartbeat as the caller does."""
     facts = [verdict.evaluated, *([verdict.transition] if verdict.transition else [])]
-    told = [payload_of(fact) | {"heartbeatId": heartbeat_id} for fact in facts]
-    return {"evaluated": told[:1], "stateChanged": told[1:], "enqueuedRuns": int(started)}
+    payloads = [payload_of(fact) | {"heartbeatId": heartbeat_id} for fact in facts]
+    return {"evaluated": payloads[:1], "stateChanged": payloads[1:], "enqueuedRuns": int(started)}
 
 
 @operation("listSchedules", method="GET", scope=READ, query=NamesQuery, gives={200: SCHEDULES}, tag=TAG)

@@ -185,9 +185,11 @@ class _Subscription:
     def rendered(self, frames: Sequence[Frame]) -> bytes:
         """Nothing for a fact of OpenWOP on the same log."""
         found = [each for frame in frames for each in frame.items if isinstance(each, Recorded)]
-        told = events.whole_documents(self.log, found)
+        documents = events.whole_documents(self.log, found)
         return (
-            b"".join(_frame(event.sequence, each["event_type"], each) for event, each in told) if found else KEEPALIVE
+            b"".join(_frame(event.sequence, each["event_type"], each) for event, each in documents)
+            if found
+            else KEEPALIVE
         )
 
 

@@ -309,7 +309,7 @@ def _finding(habit: Habit, zone: ZoneInfo) -> Finding:
     rhythm, workflow = habit.rhythm, shown_name(habit.workflow_id)
     runs = tuple(start.run_id for start in habit.starts if start.run_id)[-MOST_NAMED:]
     why = "fired-regularly" if habit.commitment_id else "started-by-hand"
-    told = (Evidence("commitment", habit.commitment_id, "keeps-firing"),) if habit.commitment_id else ()
+    about_commitment = (Evidence("commitment", habit.commitment_id, "keeps-firing"),) if habit.commitment_id else ()
     about = [habit.inputs, rhythm.weekdays, round(rhythm.minute / HALF_AN_HOUR), zone.key]
     return Finding(
         kind=KIND,
@@ -318,7 +318,7 @@ def _finding(habit: Habit, zone: ZoneInfo) -> Finding:
         artifact=_artifact(habit, zone),
         pattern=pattern(KIND, habit.workflow_id, about, "new"),
         source_run_ids=runs,
-        evidence=(*told, *evidence_of_runs(runs, why)),
+        evidence=(*about_commitment, *evidence_of_runs(runs, why)),
     )
 
 

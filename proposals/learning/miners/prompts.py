@@ -58,9 +58,9 @@ def latest(moments: Iterable[tuple[str, datetime]]) -> dict[str, datetime]:
     return dict(sorted(moments, key=lambda each: (each[1], each[0])))
 
 
-def newest(told: Iterable[tuple[datetime, Evidence]]) -> tuple[Evidence, ...]:
+def newest(dated: Iterable[tuple[datetime, Evidence]]) -> tuple[Evidence, ...]:
     """The newest ``MOST_NAMED`` pieces of evidence, oldest first."""
-    ordered = sorted(told, key=lambda each: (each[0], each[1].kind, each[1].id))
+    ordered = sorted(dated, key=lambda each: (each[0], each[1].kind, each[1].id))
     return tuple(evidence for _, evidence in ordered[-MOST_NAMED:])
 
 
@@ -94,10 +94,10 @@ def _asked_line(said: list[tuple[str, Correction]]) -> Line:
     text = min(forms, key=lambda form: (-forms[form], form))
     _, key = min((each.at, sentences.folded(form)) for form, each in said)
     runs = latest((each.run_id, each.at) for _, each in said)
-    told = [(each.at, Evidence("interrupt", each.evidence_id, "correction")) for _, each in said]
+    corrections = [(each.at, Evidence("interrupt", each.evidence_id, "correction")) for _, each in said]
     used = [(at, Evidence("run", run_id, "corrected")) for run_id, at in runs.items()]
     people = frozenset(each.by for _, each in said)
-    return Line(ASKED_HEADING, text, key, runs, (*newest(told), *newest(used)), people)
+    return Line(ASKED_HEADING, text, key, runs, (*newest(corrections), *newest(used)), people)
 
 
 # Memories that are read in nearly every run that uses a prompt.
@@ -121,9 +121,9 @@ def _read_line(memory_id: str, read: list[Reading], lately: int) -> Line | None:
     runs = latest((each.run_id, each.at) for each in same)
     if len(runs) < max(READ_RUNS, LEAST_SHARE * lately):
         return None
-    told = Evidence("memory", memory_id, "read-again")
+    read_again = Evidence("memory", memory_id, "read-again")
     used = [(at, Evidence("run", run_id, "used-prompt")) for run_id, at in runs.items()]
-    return Line(READ_HEADING, text, key, runs, (told, *newest(used)))
+    return Line(READ_HEADING, text, key, runs, (read_again, *newest(used)))
 
 
 def find(traces: Traces, *, now: datetime) -> list[Finding]:
