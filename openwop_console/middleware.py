@@ -40,7 +40,7 @@ from memory.host.errors import (
 from memory.host.http import operation_of
 from memory.host.tenancy import Principal
 from openwop_console import errors, health, idempotency, sign_in
-from openwop_console.oauth import server as oauth
+from openwop_console.oauth import tokens
 from openwop_console.process import bind_address
 from openwop_console.templatetags.console import with_visible_bidi
 
@@ -227,7 +227,7 @@ def _principal(request: HttpRequest, face: str) -> Principal | None:
         return None
     if face == "mcp":
         _require_own_origin(request)
-        return oauth.principal_of(request, _credential(request), now=timezone.now())
+        return tokens.principal_of(request, _credential(request), now=timezone.now())
     return tenancy.key_principal(_credential(request), now=timezone.now())
 
 

@@ -361,7 +361,7 @@ SOCIALACCOUNT_STORE_TOKENS = False
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_ADAPTER = "memory.host.second_factors.SealingAdapter"
 # Clients of /mcp that people grant access to: they register themselves, and their tokens expire within a day.
-IDP_OIDC_ADAPTER = "openwop_console.oauth.server.Adapter"
+IDP_OIDC_ADAPTER = "openwop_console.oauth.tokens.Adapter"
 IDP_OIDC_DCR_ENABLED = True
 IDP_OIDC_DCR_REQUIRES_INITIAL_ACCESS_TOKEN = False
 IDP_OIDC_ACCESS_TOKEN_EXPIRES_IN = 60 * 60

@@ -30,7 +30,7 @@ from openwop_console import VERSION, command_palette, glossary, health, installe
 from openwop_console.health import HostState
 from openwop_console.installed import History, InForce
 from openwop_console.needs_you import NeedsYou, nav_counts, what_waits
-from openwop_console.oauth import server as oauth
+from openwop_console.oauth import tokens
 from openwop_console.runtime import schedules
 from proposals import diffs, lifecycle, rules
 from proposals import policies as approval_policies
@@ -330,7 +330,7 @@ def settings(request: HttpRequest) -> HttpResponse:
 @require_POST
 def revoke_grant(request: HttpRequest, key_id: str) -> HttpResponse:
     """End the client's access at once."""
-    row = oauth.revoke(tenancy.scope_of(request), ids.parse("key", key_id), now=timezone.now())
+    row = tokens.revoke(tenancy.scope_of(request), ids.parse("key", key_id), now=timezone.now())
     messages.success(request, f"{row.name} has no access any more.")
     return redirect(f"{reverse('settings')}#clients")
 

@@ -17,7 +17,7 @@ from django.db import transaction
 from rest_framework.exceptions import APIException
 
 from memory import adapter, external_runs, ledger_search, provenance
-from memory.api import serializers as memory_schemas
+from memory.api import serializers
 from memory.host import access, audit, denials, idempotency_keys, ids, json_schemas
 from memory.host.errors import Forbidden, IdempotencyInFlight, Invalid, NotFound, Refusal
 from memory.host.http import STRING, TEXT, Schema, Text, also, checked, closed, listed, nullable, words
@@ -49,7 +49,7 @@ ID: Schema = {"type": "string", "minLength": 1, "maxLength": 64, "description": 
 MARK: Schema = {"const": NOTICE}
 
 
-class MemoryWrite(memory_schemas.EntryWrite):
+class MemoryWrite(serializers.EntryWrite):
     """The body of a write of the host extension as far as the tool lists it, and a key like its ``Idempotency-Key``."""
 
     subject = None  # type: ignore[assignment]  # a field that is not inherited
@@ -220,11 +220,11 @@ def _page(call: Call, wanted: LedgerFilter, after: UUID | None) -> Result:
     size = call.given.get("limit", DEFAULT_LIMIT)
     found = ledger_search.ledger_page(call.scope, wanted, after=after, size=size, now=call.now)
     texts = [resources.entry_text(row) for row in found.entries]
-    given = _fitting(texts, [memory_schemas.entry_of(row) for row in found.entries])
+    given = _fitting(texts, [serializers.entry_of(row) for row in found.entries])
     page, left_out = replace(found, entries=found.entries[:given]), found.entries[given:]
     if left_out and not wanted.text:
         page = replace(page, after=page.entries[-1].id)
-    document = memory_schemas.page_document(page, wanted.memory_ref) | {"notice": NOTICE}
+    document = serializers.page_document(page, wanted.memory_ref) | {"notice": NOTICE}
     shown = [ids.wire("mem", row.id) for row in page.entries]
     if not wanted.text:
         return Result([*texts[:given], _count(page, "" if page.after is None else _go_on(page.after))], document, shown)
@@ -257,8 +257,8 @@ def _get(call: Call) -> Result:
     row = adapter.console.find_entry(call.scope, entry_id, now=call.now) if entry_id else None
     if row is None:
         raise NotFound("There is no memory entry by that id.")
-    found = memory_schemas.PROVENANCE.document(provenance.provenance_of_entry(call.scope, row))
-    document = {"memoryRef": row.memory_ref, "entry": memory_schemas.entry_of(row), "provenance": found}
+    found = serializers.PROVENANCE.document(provenance.provenance_of_entry(call.scope, row))
+    document = {"memoryRef": row.memory_ref, "entry": serializers.entry_of(row), "provenance": found}
     return Result([resources.entry_text(row)], document | {"notice": NOTICE}, [ids.wire("mem", row.id)])
 
 
@@ -316,7 +316,7 @@ SEARCH = Tool(
     "Search memory",
     "Find memory entries about some words, the best first; leftOut are ids of those that were too long for one answer.",
     takes("query", query={"type": "string", "minLength": 1, "maxLength": 500}, limit=LIMIT, memoryRef=REF),
-    also(memory_schemas.MEMORY_PAGE, notice=MARK, leftOut=listed(TEXT)),
+    also(serializers.MEMORY_PAGE, notice=MARK, leftOut=listed(TEXT)),
     ("memory:read",),
     _search,
     reads=True,
@@ -326,7 +326,7 @@ GET = Tool(
     "Read a memory entry",
     "One memory entry by its id, with its provenance: which node of which run wrote it.",
     takes("id", id=ID),
-    also(memory_schemas.MEMORY_ENTRY, notice=MARK),
+    also(serializers.MEMORY_ENTRY, notice=MARK),
     ("memory:read", "runs:read"),
     _get,
     reads=True,
@@ -336,7 +336,7 @@ LIST = Tool(
     "List memory",
     "The memory entries under one memoryRef, the newest first; after is what next gave.",
     takes("memoryRef", memoryRef=REF, limit=LIMIT, after=ID),
-    also(memory_schemas.MEMORY_PAGE, notice=MARK),
+    also(serializers.MEMORY_PAGE, notice=MARK),
     ("memory:read",),
     _list,
     reads=True,

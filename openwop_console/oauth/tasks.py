@@ -2,8 +2,8 @@
 
 from django.utils import timezone
 
-from openwop_console.oauth import server
+from openwop_console.oauth import tokens
 
 
 def sweep() -> int:
-    return server.sweep(now=timezone.now())
+    return tokens.sweep(now=timezone.now())

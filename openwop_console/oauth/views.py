@@ -32,7 +32,7 @@ from memory.host.http import STRING, TEXT, StrictJSONParser, closed, listed, ope
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import scope_of
 from memory.text.storable import UNSTORABLE
-from openwop_console.oauth import server
+from openwop_console.oauth import tokens
 
 MAY = {
     "memory:read": "search, list and read memory",
@@ -93,9 +93,9 @@ def authorization_server(request: Request) -> Response:
             "token_endpoint": f"{base}/oauth/token",
             "registration_endpoint": f"{base}/oauth/register",
             "revocation_endpoint": f"{base}/oauth/revoke",
-            "scopes_supported": [server.SCOPE],
+            "scopes_supported": [tokens.SCOPE],
             "response_types_supported": ["code"],
-            "grant_types_supported": [str(each) for each in server.GRANTS],
+            "grant_types_supported": [str(each) for each in tokens.GRANTS],
             "code_challenge_methods_supported": ["S256"],
             "token_endpoint_auth_methods_supported": ["none", "client_secret_basic", "client_secret_post"],
         }
@@ -150,9 +150,9 @@ class Consent(idp.AuthorizationView):  # type: ignore[misc]  # allauth is untype
         except (oauth_errors.FatalClientError, ValidationError) as problem:
             raise Invalid(_sentence_of(problem)) from None
         except oauth_errors.OAuth2Error as problem:
-            server.require_registered(request.GET.get("client_id", ""), problem.redirect_uri or "")
+            tokens.require_registered(request.GET.get("client_id", ""), problem.redirect_uri or "")
             return _back(problem.in_uri(problem.redirect_uri))
-        server.require_registered(self._request_info["client_id"], self._request_info["redirect_uri"])
+        tokens.require_registered(self._request_info["client_id"], self._request_info["redirect_uri"])
         if self._request_info.get("code_challenge_method") != "S256":
             missing = oauth_errors.InvalidRequestError(
                 description="PKCE with code_challenge_method S256 is required.", state=self._request_info["state"]
@@ -165,7 +165,7 @@ class Consent(idp.AuthorizationView):  # type: ignore[misc]  # allauth is untype
         response: Any = FormView.get(self, request)
         response.render()
         # Browsers apply the page's policy to a form's redirects too: allow this client's address and no other.
-        response._csp_update = {"form-action": [server.form_target(self._request_info["redirect_uri"])]}  # noqa: SLF001
+        response._csp_update = {"form-action": [tokens.form_target(self._request_info["redirect_uri"])]}  # noqa: SLF001
         return response  # type: ignore[no-any-return]
 
     def post(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
@@ -204,7 +204,7 @@ class Consent(idp.AuthorizationView):  # type: ignore[misc]  # allauth is untype
         for ours in ("shown_to", "shown_at"):
             self._request_info.pop(ours)
         with transaction.atomic():
-            server.grant(scope_of(self.request), self._client(), now=timezone.now())
+            tokens.grant(scope_of(self.request), self._client(), now=timezone.now())
             answer: HttpResponse = super().form_valid(form)
         return answer
 
@@ -213,8 +213,8 @@ class Consent(idp.AuthorizationView):  # type: ignore[misc]  # allauth is untype
         allowed = access.ROLES[key_management.GRANTED] & scope.principal.scopes
         return {
             **super().get_context_data(**kwargs),
-            "client_name": server.name_of(client),
-            "target": server.form_target(self._request_info["redirect_uri"]),
+            "client_name": tokens.name_of(client),
+            "target": tokens.form_target(self._request_info["redirect_uri"]),
             "may": [words for needed, words in MAY.items() if needed in allowed],
             "tenants": f"/tenants?{_next(self.request)}",
         }
@@ -237,18 +237,18 @@ class TokenView(idp.TokenView):  # type: ignore[misc]  # allauth is untyped
         refresh = request.POST.get("refresh_token", "")
         presented = refresh or request.POST.get("code", "")
         client_id = request.POST.get("client_id") or httpkit.extract_basic_auth(request.headers)[0] or ""
-        if refresh and not server.may_refresh(refresh, now=now):
+        if refresh and not tokens.may_refresh(refresh, now=now):
             return _refused("invalid_grant")
         try:
             with transaction.atomic():
-                server.lock_client(client_id)
-                before = server.spent_before(refresh)
+                tokens.lock_client(client_id)
+                before = tokens.spent_before(refresh)
                 answer: HttpResponse = super().post(request)
                 good = answer.status_code == 200
-                if good and not server.settle(json.loads(answer.content), presented, before, now=now):
+                if good and not tokens.settle(json.loads(answer.content), presented, before, now=now):
                     return _refused("invalid_grant")
                 if presented and not good:
-                    server.end_if_spent(client_id, presented)
+                    tokens.end_if_spent(client_id, presented)
         except ValidationError:
             return _refused("invalid_target")
         return answer
@@ -266,7 +266,7 @@ def register(request: HttpRequest) -> HttpResponse:
             return _refused("invalid_client_metadata", "The body is not a JSON object.")
         if wrong := [name for name in LISTS if not isinstance(metadata.get(name, []), list)]:
             return _refused("invalid_client_metadata", f"{wrong[0]} must be an array of strings.")
-        if not server.has_room(now=timezone.now()):
+        if not tokens.has_room(now=timezone.now()):
             full = {"error": "temporarily_unavailable", "error_description": "Too many clients have registered."}
             return JsonResponse(full, status=503, headers={"Retry-After": "600"})
     answer: HttpResponse = idp.client_registration(request)
@@ -303,9 +303,9 @@ def _next(request: HttpRequest) -> str:
 def _resource_metadata(request: Request) -> JSONObject:
     base = pages.public_url(request._request)  # noqa: SLF001  # Django's own
     return {
-        "resource": f"{base}{server.RESOURCE}",
+        "resource": f"{base}{tokens.RESOURCE}",
         "resource_name": "OpenWOP operator console",
         "authorization_servers": [base],
         "bearer_methods_supported": ["header"],
-        "scopes_supported": [server.SCOPE],
+        "scopes_supported": [tokens.SCOPE],
     }

@@ -23,7 +23,7 @@ from memory.forget import execution
 from memory.host import audit, ids, operators
 from memory.host.models import ApiKey
 from openwop_console import passwords
-from openwop_console.oauth import server
+from openwop_console.oauth import tokens
 from tests import building
 from tests.budgets import THOROUGH
 from tests.mcp.conftest import Model
@@ -222,11 +222,11 @@ def test_a_flood_of_registrations_ends_at_a_bound_and_leaves_clients_with_a_gran
     program = Program()
     program.register()
     program.exchange(told(consent(browse(), program.address()))["code"])
-    monkeypatch.setattr(server, "MOST_UNUSED", 3)
+    monkeypatch.setattr(tokens, "MOST_UNUSED", 3)
     answers = [Program().register(f"Flood {number}") for number in range(4)]
     assert [each.status_code for each in answers] == [201, 201, 201, 503]
     assert answers[-1]["Retry-After"] == "600"
-    Registered.objects.filter(name="Flood 1").update(created_at=timezone.now() - server.UNUSED_IN_A_FLOOD)
+    Registered.objects.filter(name="Flood 1").update(created_at=timezone.now() - tokens.UNUSED_IN_A_FLOOD)
     assert Program().register("Later").status_code == 201
     assert set(Registered.objects.values_list("name", flat=True)) == {"Desk", "Flood 0", "Flood 2", "Later"}
 
@@ -542,8 +542,8 @@ def test_a_grant_has_no_key_to_rotate(browse: Browse, client: Client) -> None:
 def test_what_is_over_is_swept(browse: Browse) -> None:
     program = granted(browse())
     Program().register("Nobody's")
-    assert server.sweep(now=timezone.now()) == 0
-    assert server.sweep(now=timezone.now() + timedelta(hours=25)) == 4
+    assert tokens.sweep(now=timezone.now()) == 0
+    assert tokens.sweep(now=timezone.now() + timedelta(hours=25)) == 4
     assert program.status() == 401
 
 
