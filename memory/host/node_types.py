@@ -179,7 +179,7 @@ _types: Registrations[str, NodeFunction] = Registrations()
 _tools: Registrations[str, ToolsOf] = Registrations()
 _requires: Registrations[str, tuple[str, ...]] = Registrations()
 _checks: Registrations[str, ConfigCheck] = Registrations()
-_told: Registrations[str, bool] = Registrations()
+_logging_config: Registrations[str, bool] = Registrations()
 _calling: Registrations[str, bool] = Registrations()
 
 
@@ -205,7 +205,7 @@ def node_type(
     on_replay: OnReplay = OnReplay.RECORDED,
     requires: tuple[str, ...] = (),
     check: ConfigCheck | None = None,
-    is_told: bool = False,
+    logs_config: bool = False,
     makes_calls: bool = False,
 ) -> Callable[[NodeFunction], NodeFunction]:
     """Register the function that executes nodes of ``type_id``, the tools it uses, and what a replay does with it.
@@ -213,8 +213,8 @@ def node_type(
     ``tools`` may be a function of the node's config. An agent whose manifest does not allow one of them cannot execute
     the node. ``requires`` are runtime capabilities beyond those that every node has; this host provides none, so a node
     that requires one is never called. ``check`` examines a node before it is installed: fields of the node, and what is
-    wrong. With ``is_told`` the log shows the config, so nothing of a run may be put into it. With ``makes_calls`` the
-    node may return ``Call``.
+    wrong. With ``logs_config`` the log shows the config, so nothing of a run may be put into it. With ``makes_calls``
+    the node may return ``Call``.
     """
 
     def register(function: NodeFunction) -> NodeFunction:
@@ -226,16 +226,16 @@ def node_type(
         _requires[type_id] = requires
         if check:
             _checks[type_id] = check
-        _told[type_id] = is_told
+        _logging_config[type_id] = logs_config
         _calling[type_id] = makes_calls
         return function
 
     return register
 
 
-def is_told(type_id: str) -> bool:
+def logs_config(type_id: str) -> bool:
     """Whether the log shows the config of nodes of this type."""
-    return _told.get(type_id, False)
+    return _logging_config.get(type_id, False)
 
 
 def makes_calls(type_id: str) -> bool:

@@ -314,7 +314,7 @@ def _of_placeholders(definition: JSONMapping) -> Found:
             yield path, "has a placeholder that names no parameter"
         elif not all(declared[name] for name in names):
             yield path, "has a placeholder of a parameter that is neither required nor has a default"
-        elif names and node_types.is_told(type_id):
+        elif names and node_types.logs_config(type_id):
             yield path, "is told on the log, where nothing of a run may stand; give it to the node as an input"
 
 

@@ -422,17 +422,17 @@ def _decoded(text: str) -> bytes:
 # that no node downstream of an approval runs without one.
 
 
-@node_type(APPROVAL_GATE, check=problems_of_node, is_told=True)
+@node_type(APPROVAL_GATE, check=problems_of_node, logs_config=True)
 def approval_gate(ctx: NodeContext) -> Outcome:
     return _gate(ctx, APPROVAL_GATE)
 
 
-@node_type(CLARIFICATION_GATE, check=problems_of_node, is_told=True)
+@node_type(CLARIFICATION_GATE, check=problems_of_node, logs_config=True)
 def clarification_gate(ctx: NodeContext) -> Outcome:
     return _gate(ctx, CLARIFICATION_GATE)
 
 
-@node_type(INTERRUPT, check=problems_of_node, is_told=True)
+@node_type(INTERRUPT, check=problems_of_node, logs_config=True)
 def interrupt(ctx: NodeContext) -> Outcome:
     return _gate(ctx, INTERRUPT)
 

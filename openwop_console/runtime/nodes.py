@@ -46,7 +46,7 @@ def delay(ctx: NodeContext) -> Outcome:
     return Done() if ctx.now >= until else Sleep(until)
 
 
-@node_type("core.fail", on_replay=OnReplay.CALLED, is_told=True)
+@node_type("core.fail", on_replay=OnReplay.CALLED, logs_config=True)
 def fail(ctx: NodeContext) -> Outcome:
     raise NodeFailure(str(ctx.config.get("code") or "node_failed"), "The workflow told this node to fail.")
 

@@ -89,7 +89,7 @@ class Diverged(Exception):
         super().__init__(kind)
 
 
-def is_told(run: Run, sequence: int) -> bool:
+def was_copied(run: Run, sequence: int) -> bool:
     """Whether the event was copied into ``run``: it happened in the source of ``run``, which also holds the reads and
     resolutions of its node."""
     return run.fork_mode == ForkMode.REPLAY or sequence < (run.from_seq or 0)
@@ -242,7 +242,7 @@ def _follow(telling: Telling, fact: Recorded, copied: list[Recorded], now: datet
 def _way(telling: Telling, fact: Recorded) -> OnReplay:
     """Whether the node is called or taken from the record. Events before the fork's ``fromSeq``, and those that the
     source itself copied, are always taken from the record."""
-    if fact.sequence < (telling.run.from_seq or 0) or is_told(telling.source, fact.sequence):
+    if fact.sequence < (telling.run.from_seq or 0) or was_copied(telling.source, fact.sequence):
         return OnReplay.RECORDED
     return on_replay_of(workflows.node_of(telling.definition, fact.node_id)["typeId"])
 
@@ -439,7 +439,7 @@ def _require_replayable(source: Run, definition: JSONObject, from_seq: int) -> N
     completed = [fact for fact in _log(source) if fact.type == NodeCompleted.type]
     _require_on_record(source, completed, from_seq, values=False)
     types = {node["id"]: node["typeId"] for node in definition["nodes"]}
-    again = {fact.node_id for fact in completed if fact.sequence >= from_seq and not is_told(source, fact.sequence)}
+    again = {fact.node_id for fact in completed if fact.sequence >= from_seq and not was_copied(source, fact.sequence)}
     called = {node_id for node_id in again if on_replay_of(types[node_id]) == OnReplay.CALLED}
     if not recordings.can_serve(source.tenant_id, source.id, called):
         raise _unavailable(source, from_seq, "retention_expired")

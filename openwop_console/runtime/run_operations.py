@@ -355,8 +355,8 @@ def resume_run(scope: TenantScope, run_id: UUID | None, *, reason: str = "", now
     paused = now - (run.paused_at or now)
     steps.postpone(run, paused)
     interrupts.postpone(run, paused)
-    is_told = run.started_at is not None and not run.draining
-    event_notes.give_reason(scope.tenant_id, run.id, reason if is_told else "")
+    has_event = run.started_at is not None and not run.draining
+    event_notes.give_reason(scope.tenant_id, run.id, reason if has_event else "")
     event_notes.attach_reason(run, runs.resume(run, now=now))
     _note(scope, "run.resume", run, now)
     return run
