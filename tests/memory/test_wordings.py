@@ -58,6 +58,16 @@ The U.S. branch is closed|The US branch is closed
 Order no. 4711 is open|Order #4711 is open
 Heads-up: the gate is broken|The gate is broken
 The recieved parcel is open|The received parcel is open
+The kiosk shuts at noon|The kiosk closes at 12
+The fair opens at 9|The fair opens at nine o'clock
+Noor sits on the board|Noor is a board member
+Noor is Ivo's cousin|Ivo is Noor's cousin
+Every claim needs Noor's approval|Noor must approve every claim
+Never paint on Sundays|Do not paint on Sundays
+Noor drinks no wine|Noor does not drink wine
+Version 3.2 fixes the leak|The leak is fixed in version 3.2
+The seminar takes place in hall 4|The seminar is in hall 4
+The mill dates from 1932|The mill was built in 1932
 Der Lift im zweiten Stock ist defekt|Der Lift im 2. Stock ist kaputt
 Noor nimmt die Tropfen am Abend|Noor nimmt die Tropfen abends
 Der Kurs dauert anderthalb Stunden|Der Kurs dauert 90 Minuten

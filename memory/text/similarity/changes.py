@@ -189,7 +189,8 @@ def _former(tokens: list[Token]) -> Iterator[list[Token]]:
     for at, raw in enumerate(raws[:-1]):
         if raw in ENDING and at and tokens[at + 1].kind & WORD and raws[at + 1].endswith("ing"):
             yield from ([*tokens[:at], verb, *tokens[at + 2 :]] for verb in _verbs(raws[at + 1]))
-            if tokens[at + 2 : at + 3] and tokens[at + 2].kind & PREPOSITION:  # "quit smoking at Easter"
+            if len(tokens) == at + 4 and tokens[at + 2].kind & PREPOSITION and tokens[-1].kind & (VALUE | CAPITAL):
+                # "quit smoking at Easter"
                 yield from ([*tokens[:at], verb] for verb in _verbs(raws[at + 1]))
         elif raw in LEAVING and at and raws[at + 1] == "as" and len(raws) <= at + 2 + LONGEST_ROLE:
             yield [*tokens[:at], *tokens[at + 2 :]]

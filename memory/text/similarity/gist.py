@@ -300,7 +300,7 @@ def _past(tokens: Sequence[Token]) -> set[int]:
     for at, token in enumerate(tokens):
         if token.kind & PAST:
             follows = next((each for each in tokens[at + 1 : at + 3] if each.kind & WORD), None)
-            if follows is None or follows.raw not in TAKEN:
+            if follows is None or (follows.raw not in TAKEN and follows.raw not in ONCE):
                 found.add(0)
         elif (
             token.kind & WORD
@@ -309,6 +309,24 @@ def _past(tokens: Sequence[Token]) -> set[int]:
         ):
             found.add(token.concept)
     return found
+
+
+# What happens to somebody once: "was promoted" and "has been promoted" are one.
+ONCE = frozenset(
+    (
+        "promoted",
+        "appointed",
+        "elected",
+        "hired",
+        "fired",
+        "dismissed",
+        "founded",
+        "built",
+        "awarded",
+        "injured",
+        "stolen",
+    )
+)
 
 
 def _bound(tokens: Sequence[Token]) -> list[tuple[int, int]]:

@@ -347,6 +347,25 @@ def _day_token(month: int, day: int, year: str, raw: str) -> Token:
     return value_token(f"{year}-{month:02}-{day:02}" if year else f"{month:02}-{day:02}", raw, "date")
 
 
+def _is_an_hour(tokens: Sequence[Token], at: int, hour: int) -> bool:
+    """Whether a bare number is when something opens, begins or leaves: "closes at 9"."""
+    if not at or tokens[at - 1].raw != "at" or not 0 < hour <= LAST_HOUR or _raw(tokens, at).startswith("0"):
+        return False
+    ends = at + 1 == len(tokens) or tokens[at].kind & BREAKING or _raw(tokens, at + 1) in AFTER_AN_HOUR
+    return bool(ends) and any(token.raw in OPENING for token in tokens[:at])
+
+
+LAST_HOUR = 24
+AFTER_AN_HOUR = frozenset(["on", "in", "every", "daily", "sharp", "today", "tomorrow", "now", "and"])
+OPENING = frozenset(
+    [
+        *("open", "opens", "close", "closes", "shut", "shuts", "start", "starts", "started", "begin", "begins", "end"),
+        *("ends", "leave", "leaves", "depart", "departs", "arrive", "arrives", "land", "lands", "meet", "meets"),
+        *("meeting", "wakes", "gets", "served", "lunch", "dinner", "breakfast", "happens", "runs"),
+    ]
+)
+
+
 def _time(tokens: Sequence[Token], at: int) -> Found | None:
     """A time of day, of 24 hours."""
     raw = tokens[at].word if tokens[at].raw in values.NUMBER_WORDS else tokens[at].raw
@@ -354,7 +373,7 @@ def _time(tokens: Sequence[Token], at: int) -> Found | None:
     if not found:
         return None
     hour, minutes, half, end = int(found.group(1)), int(found.group(2) or 0), found.group(3), at + 1
-    said = bool(half or found.group(2))
+    said = bool(half or found.group(2)) or _is_an_hour(tokens, at, hour)
     after = _raw(tokens, end).replace(".", "") if _joined(tokens, end) else ""
     if not half and after in ("am", "pm"):
         half, end = after, end + 1

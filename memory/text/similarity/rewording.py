@@ -38,6 +38,12 @@ PERSONS = frozenset(
 DETERMINERS = frozenset("a an the his her its our their my your this that these those all".split())
 EACH = frozenset("every each all the our".split())
 BE = frozenset("is are was were".split())
+EVENTS = frozenset(
+    """
+    meeting exam examination party wedding concert match game workshop talk lecture conference seminar training course
+    interview rehearsal ceremony festival market election hearing gala fair race review demo webinar class lesson
+    """.split()
+)
 QUANTITIES = frozenset("a an several many".split())
 OBJECTS = frozenset("me him us them you".split())
 PLURALS = {"have": "has", "are": "is", "were": "was", "do": "does"}
@@ -242,6 +248,9 @@ SORTS: dict[str, Sort] = {
     "counted": lambda tokens: bool(tokens[0].kind & VALUE or tokens[0].raw in QUANTITIES) and is_noun(tokens[1:]),
     "people": lambda tokens: is_noun(tokens) and not any(token.kind & VALUE for token in tokens),
     "receiver": _is_receiver,
+    "event": lambda tokens: is_noun(tokens) and tokens[-1].raw in EVENTS,
+    "demonym": _one_of(values.DEMONYMS),
+    "deeds": _alone(lambda token: token.raw.endswith("s") and words.is_a_deed(token.raw)),
     "contract": lambda tokens: is_noun(tokens) and tokens[-1].raw in CLOSED["contract"],
     "value": _is_value,
     "date": lambda tokens: _is_value(tokens) or (len(tokens) <= MOST_IN_A_DATE and tokens[-1].mask == "date"),

@@ -62,6 +62,16 @@ no {x} left = we have run|ran out of {x} / we ran|are out of {x} / {x} has|have 
 ~{a} and {b} live together = {a:name} lives with {b:name} / {a:name} and {b:name} live together
 ~{a} and {b} work together = {a:name} works with {b:name} / {a:name} and {b:name} work together
 ~{a} and {b} met {r} = {a:name} met {b:name} {r:place} / {a:name} and {b:name} met {r:place}
+~{a} and {b} are siblings = {a:name} is {b's:name} brother|sister|sibling / {a:name} is the brother|sister of {b:name}
+~{a} and {b} are cousins = {a:name} is {b's:name} cousin / {a:name} is the|a cousin of {b:name}
+~{a} and {b} are colleagues = {a:name} is {b's:name} colleague / {a:name} is a colleague of {b:name}
+~{a} and {b} are friends = {a:name} is {b's:name} friend / {a:name} is a friend of {b:name}
+~{a} and {b} are neighbours = {a:name} is {b's:name} neighbour|neighbor / {a:name} is a neighbour|neighbor of {b:name}
+{n} is a member of the {x} = {n} sits|is on the {x:body} / {n} is a|an {x:word} member
+{x} has {v} inhabitants = {v:value} people live in {x}
+{x} is fixed in version {v} = version|release {v:value} fixes {x}
+{x} is licensed under {y} = {x} has a|an {y:name} licence|license / {x} uses the {y:name} licence|license
+    / the licence|license of {x} is {y:name}
 {x} comes before {y} = {y} comes after {x} / {x} precedes {y}
 {x} {r} = it is|was {x} who|that {r:rest} / {x} is the one who|that {r:rest}
     / the one|person who|that {r:rest} is {x:name}
@@ -77,14 +87,12 @@ keep {x} {a} = leave {x} {a:state}
 the {x} has {v} {u:many} = it is a|an {v:value} {u:counting} {x}
 the {x} lasts {v} {u} = it is a|an {v:value} {u:span} {x}
 the {x} lasts {c} = it is a|an {c:compound} {x}
-{x} is responsible for {y} = {x:name} runs {y:owned} / {y} is {x's:name} responsibility
-    / responsibility for {y} lies with {x} / {x:name} looks after {y} / {x:name} handles {y}
-    / {x:name} takes care of {y} / {x:name} is in charge of {y}
 {x} pays for {y} = {y} costs is|are paid|borne|covered by {x} / {y} is|are paid for by {x}
     / {y} is|are borne|covered by {x} / {x} covers|bears the? cost|costs of {y} / {x} covers|bears {y} costs|cost?
 {y} is accepted in {x} = {y:plain} is|are accepted|taken in|at {x} / {x} accepts|takes {y:cash}
 {y} is allowed in {x} = {y:plain} is|are welcome|allowed|permitted in|at {x}
     / {x} allows|permits|welcomes|accepts {y:plain}
+{s} {v:deed} {r} = {s:subject} {v:going} for a {d:deed} {r:object}
 {s} {v:deed} {r} = {s:subject} {v:light} a|an|the {d:deed} of|to|for|about|with? {r:object}
 {s} {v:deed} = {s:subject} {v:light} a|an {d:deed}
 """
@@ -101,6 +109,8 @@ THEN = """
     / only {x} may|can use|visit|enter|access {r:rest}
 only {x} can see {r} = {r:rest} is|are visible only|solely to {x} / {r:rest} is|are only visible to {x}
     / {r:rest} is|are visible to {x} only|alone|exclusively
+{x} is responsible for {y} = {x:name} runs {y:owned} / {y} is {x's:name} responsibility
+    / responsibility for {y} lies with {x} / {x:name} looks after {y} / {x:name} handles {y}
 {x} is up to {v} = {x} must|may|can not exceed {v:value} / {x} is|are limited|capped to|at {v:value}
     / the? maximum {x} size? is|are|= {v:value} / the? {x:word} limit is|= {v:value}
     / {x} can|must|may be up to {v:value}
@@ -135,8 +145,8 @@ call {r} = please? phone|ring|telephone {r:whom} / give {r} a call|ring
 inform {x} about {r} = let {x} know about|of {r:rest}
 inform {x} {r} = let {x} know {r:rest}
 {r:ing} {p} is forbidden = {r:gerund} is forbidden {p:place} / you|one must|may|can not {r:word} {p:place}
-    / no {r:gerund} {p:place} / do? not {r:verbal} {p:place}
-{r:ing} is forbidden = you|one must|may not {r:rest} / do? not {r:verbal} / no {r:gerund} / no {r:gerundial}
+    / no {r:gerund} {p:place} / do? not|never {r:verbal} {p:place}
+{r:ing} is forbidden = you|one must|may not {r:rest} / do? not|never {r:verbal} / no {r:gerund} / no {r:gerundial}
 {r:ing} {p} is allowed = you|one can|may {r:staying} {p:place}
 {y} is not accepted in {x} = {x} does|do? not accept|take {y:cash} / {y:plain} is|are not accepted|taken in|at {x}
 {y} is forbidden in {x} = {x} does|do? not allow|permit|tolerate|accept {y:plain}
@@ -172,6 +182,25 @@ every {x:one} = all of? the? {x:subject}
 {x} ist {d} geschlossen = {x} hat {d:date} geschlossen|zu / {d:date} ist {x} zu|geschlossen / {x} ist {d:date} zu
     / {d:date} hat {x} geschlossen|zu
 {n} teme {x} = a {n:name} le da|dan miedo {x:rest}
+{x} is {a} = {x} is|are kept {a:state} / {x} comes|come {a:furnished}
+the {x} runs every {v} {u} = there is a|an {x:word} every {v:value} {u:word}
+{x} was {v} late = {x} was not {v:word} on time
+{x} fears {y} = {y} frightens|frighten|scares|scare {x:name}
+{x} does not {v:base} {y} = {x} {v:consuming} no {y:plain}
+{x} is {r} = {x:event} happens|happen {r:place}
+{x} lasts {v} = {x:contract} is {v:value} / the? {x:word} time is {v:value}
+{x} under {v} {r} = {x} younger than {v:value} {r:rest}
+{x} over {v} {r} = {x} older than {v:value} {r:rest}
+{x} returns {y} = {x} responds|replies|answers with {y}
+{x} listens on port {v} = {x} runs|is on port {v:value}
+{r} = you|one|everyone must {r:verbal}
+{n} must approve {x} = {x} needs|requires {n's:name} approval
+{n} must sign {x} = {x} needs|requires {n's:name} signature
+we {x:base} {p} = {x:deeds} happen|run {p:place}
+{x} are sent to {y} = {x:papers} go to {y}
+{x} prefers {y} = {x} would rather be contacted|reached by {y:word}
+{x} is without {y} = {x} is|are {y:word} free / {x} contains|contain no {y:plain}
+{n} comes from {x} = {n:name} is {x:demonym}
 {x} was {v} {u} late = {x} came|arrived {v:value} {u:span} late / {x} was late by {v:value} {u:span}
 {x} was {v} {u} early = {x} came|arrived {v:value} {u:span} early / {x} was early by {v:value} {u:span}
 no {x:one} = none of the? {x:subject}
@@ -262,6 +291,14 @@ CLOSED: dict[str, frozenset[str] | dict[str, str]] = {
         "made": "made manufactured produced sold taught served grown brewed baked printed built assembled",
         "hair": "hair eyes skin",
         "staying": "smoke park swim camp fish cycle eat drink sleep cook dive drive skate film stay",
+        "going": "goes go went",
+        "body": "board committee council jury panel commission",
+        "consuming": "takes eats drinks uses needs wants sells serves makes speaks wears owns keeps",
+        "furnished": "furnished assembled equipped packed wrapped loaded prepared heated unfurnished",
+        "papers": """
+            invoices bills reports mails emails letters complaints requests tickets orders payments copies forms
+            receipts notes applications contracts parcels
+        """,
         "span": "second minute hour day week month year",
         "cash": """
             cash cards card cheques cheque checks visa mastercard euros dollars payments bitcoin coins vouchers

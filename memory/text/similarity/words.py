@@ -421,7 +421,7 @@ IDIOMS = {
         "always": "at all times, all the time",
         "never": "at no time",
         "alone": "by himself, by herself, by themselves, by itself, on his own, on her own, on their own, on its own",
-        "broken": "out of order",
+        "broken": "out of order, out of service",
         "crash": "fall over",
         "crashes": "falls over",
         "crashed": "fell over",
@@ -797,6 +797,16 @@ IDIOMS = {
         "is satisfied with": "is happy with, is content with, is pleased with",
         "is known for": "is famous for",
         "is accustomed to": "is used to",
+        "is in hospital": "is hospitalised, is hospitalized, is in the hospital, has been hospitalised",
+        "binding": "legally binding",
+        "is bankrupt": "went bankrupt, is insolvent, has gone bankrupt, went bust",
+        "is understaffed": "is short of staff, is short-staffed, does not have enough staff",
+        "is slow": "takes a long time, takes ages",
+        "ends at": "is over at, finishes at, comes to an end at",
+        "was built in": "dates from, dates back to",
+        "for sale": "up for sale",
+        "is under": "lies under, is lying under",
+        "is behind": "lies behind, stands behind",
         "causes": "leads to, results in, brings about",
         "cause": "lead to, result in, bring about",
         "caused": "led to, resulted in, brought about",
@@ -904,7 +914,7 @@ OPPOSITES = {
     married/unmarried able/unable present/absent healthy/unhealthy satisfied/dissatisfied
     finished/unfinished answered/unanswered resolved/unresolved
     occupied/unoccupied employed/unemployed insured/uninsured tested/untested readable/unreadable
-    reachable/unreachable
+    reachable/unreachable public/private
     """.split()
     for one, other in (pair.split("/"), pair.split("/")[::-1])
     if (one, other) != ("optional", "mandatory")
@@ -1515,6 +1525,10 @@ szef kierownik
 mieszka zamieszkuje
 używa korzysta
 purchasing procurement
+top uppermost topmost
+secret confidential
+moved shifted
+many much
 founded established
 concurrently simultaneously
 landed arrived
@@ -1687,6 +1701,38 @@ italian italy
 polish poland
 dutch netherlands
 british britain
+portuguese portugal
+swedish sweden
+danish denmark
+norwegian norway
+finnish finland
+czech czechia
+japanese japan
+chinese china
+korean korea
+russian russia
+ukrainian ukraine
+turkish turkey
+greek greece
+hungarian hungary
+romanian romania
+swiss switzerland
+austrian austria
+belgian belgium
+irish ireland
+scottish scotland
+welsh wales
+canadian canada
+mexican mexico
+brazilian brazil
+indian india
+thai thailand
+vietnamese vietnam
+australian australia
+israeli israel
+egyptian egypt
+croatian croatia
+american usa
 """
 # Nouns and adjectives that look like a form of a verb and are none.
 NO_FORMS = frozenset(
