@@ -64,7 +64,7 @@ def rephrased(tokens: list[Token], kinds: int) -> list[Token]:
         kinds = reduce(or_, [token.kind for token in plain], 0)
     if kinds & SHAPED or plain[0].raw == "no":
         plain = _shaped(plain)
-    return reworded(plain, AFTER_PHRASES) if kinds & WORDED or plain[0].raw in STARTING else plain
+    return reworded(plain, AFTER_PHRASES) if kinds & WORDED else plain
 
 
 def _shaped(tokens: list[Token]) -> list[Token]:
@@ -218,7 +218,6 @@ def _passive(tokens: list[Token]) -> list[Token]:
     return [*tokens[:at], _token(GOT[tokens[at].raw]), *tokens[at + 1 :]] if passive else tokens
 
 
-STARTING = frozenset("no do not never".split())
 GOT = {"got": "was", "gets": "is", "get": "are"}
 
 

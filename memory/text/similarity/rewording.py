@@ -249,7 +249,6 @@ SORTS: dict[str, Sort] = {
     "people": lambda tokens: is_noun(tokens) and not any(token.kind & VALUE for token in tokens),
     "receiver": _is_receiver,
     "event": lambda tokens: is_noun(tokens) and tokens[-1].raw in EVENTS,
-    "demonym": _one_of(values.DEMONYMS),
     "deeds": _alone(lambda token: token.raw.endswith("s") and words.is_a_deed(token.raw)),
     "contract": lambda tokens: is_noun(tokens) and tokens[-1].raw in CLOSED["contract"],
     "value": _is_value,

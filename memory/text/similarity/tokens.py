@@ -358,6 +358,7 @@ def _negation(word: str, raw: str) -> Token:
     code = code_of(f"n {word}")
     direction = DIRECTION if word in words.DIRECTIONS else 0
     kind = NEGATION | direction | (IDIOM if raw in IDIOMATIC else 0)
+    kind |= 0 if wordings.TELLING.isdisjoint((word, raw)) else WORDED
     return Token(word, raw, code, code.to_bytes(8, "little"), kind, base=code, concept=code)
 
 

@@ -10,6 +10,7 @@ Data alone. A line is ``result = form / form``. In a form ``a|b`` is either word
 
 from dataclasses import dataclass
 
+from memory.text.similarity.values import DEMONYMS
 from memory.text.similarity.words import NEGATIONS, STOP
 
 # Looked for before set phrases are: "is required to" is "must" elsewhere. Of ``~`` lines either may be ``a``.
@@ -308,7 +309,7 @@ CLOSED: dict[str, frozenset[str] | dict[str, str]] = {
             passport offer voucher coupon certificate guarantee
         """,
     }.items()
-} | {"opposite": OPPOSITES, "greater": SMALLER, "deed": DEEDS}
+} | {"opposite": OPPOSITES, "greater": SMALLER, "deed": DEEDS, "demonym": DEMONYMS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,8 +339,8 @@ class Wording:
     def telling(self) -> frozenset[str]:
         """The words of the form of which most statements have none."""
         return max(
-            [each for each in self.needed if each.isdisjoint(NEGATIONS)] or self.needed,
-            key=lambda words: (STOP.isdisjoint(words), min(map(len, words))),
+            self.needed,
+            key=lambda words: (STOP.isdisjoint(words), NEGATIONS.keys().isdisjoint(words), min(map(len, words))),
         )
 
 
