@@ -68,6 +68,14 @@ Noor drinks no wine|Noor does not drink wine
 Version 3.2 fixes the leak|The leak is fixed in version 3.2
 The seminar takes place in hall 4|The seminar is in hall 4
 The mill dates from 1932|The mill was built in 1932
+The ferry costs £1,299.00|The ferry costs 1299 pounds sterling
+The link is rated at 100 Mbit/s|The link is rated at 100 Mbps
+The lecture is at 14.30 on Monday|The lecture is at 2:30 pm on Monday
+The flight is BA 117|The flight is BA117
+The clinic's number is (030) 123 456|The clinic's number is 030 123456
+World War II ended|World War 2 ended
+The pre-paid card is empty|The prepaid card is empty
+We've got a van|We have a van
 Der Lift im zweiten Stock ist defekt|Der Lift im 2. Stock ist kaputt
 Noor nimmt die Tropfen am Abend|Noor nimmt die Tropfen abends
 Der Kurs dauert anderthalb Stunden|Der Kurs dauert 90 Minuten
@@ -93,6 +101,8 @@ Noor's seat is 16F|Noor's seat is 19F
 The host is called depot-a1|The host is called depot-a7
 export PATH=$HOME/bin:$PATH|export PATH=$PATH:$HOME/bin
 Noor is taller than Ivo|Noor is shorter than Ivo
+Noor will re-sign the lease|Noor will resign the lease
+The rod is priced at 14.30|The rod is priced at 14:30
 Noor has an office in Cork|Noor has an office in Derry
 """
 NOW = """

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from memory.text import patterns, search_words
 from memory.text.intentions import occurrences
-from memory.text.similarity.tokens import with_signs
+from memory.text.similarity.spelling import with_signs
 from memory.text.similarity.values import NUMBER_WORDS
 
 # ruff: noqa: SIM905 -- a list of words is read as words, without quotes

@@ -55,6 +55,7 @@ MOVED_TO = {
     "trasladó": ("a", "", "vive"), "trasladado": ("a", "ha", "vive"), "déménagé": ("à", "a", "habite"),
 }  # fmt: skip
 REFLEXIVE = frozenset("się se s'est".split())
+FIVES = frozenset("5 10 20 25".split())
 WORDED_MINUTES = {("half", "past"): 30, ("quarter", "past"): 15, ("quarter", "to"): -15}
 
 
@@ -367,6 +368,8 @@ def _on_the_clock(tokens: list[Token]) -> list[Token]:
     """ "Half past seven" is 7:30."""
     for at in range(len(tokens) - 2):
         minutes = WORDED_MINUTES.get((tokens[at].raw, tokens[at + 1].raw))
+        if minutes is None and at and tokens[at - 1].raw == "at" and tokens[at].word in FIVES:
+            minutes = {"to": -int(tokens[at].word), "past": int(tokens[at].word)}.get(tokens[at + 1].raw)
         hour = tokens[at + 2]
         if minutes is not None and hour.kind & VALUE and hour.word.isdecimal() and 0 < int(hour.word) <= 12:
             total = int(hour.word) * 60 + minutes
@@ -582,7 +585,7 @@ RELATIONS: dict[str, Rule] = {
     "due": _due,
     **dict.fromkeys(BEARING, _bearing),
     **dict.fromkeys(("wird", "wurde"), _active_in_german),
-    **dict.fromkeys(("half", "quarter"), _on_the_clock),
+    **dict.fromkeys(("half", "quarter", "past"), _on_the_clock),
     **dict.fromkeys(RIDES, _riding),
     **dict.fromkeys(IMPERSONAL, _impersonal),
     "employer": _employed,

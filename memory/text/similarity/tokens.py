@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from memory.text import patterns
 from memory.text.similarity import values, wordings, words
+from memory.text.similarity.spelling import spelled
 from memory.text.similarity.words import CANONICAL
 
 KEPT_CHUNKS = 200_000
@@ -73,9 +74,6 @@ HALTS = ";—–"
 PHONE = patterns.late(r"\+\d{7,15}")
 EMAIL = patterns.late(r"[\w.+%\-]+@[\w\-]+(?:\.[\w\-]+)+")
 VERSION = patterns.late(r"v\d+(?:\.\d+){1,3}(?:-\w+)?|\d+\.\d+\.\d{1}|\d+(?:\.\d+){3}")
-# Its dots end no sentence, but for the last one.
-HALF_OF_DAY = patterns.late(r"(?<=[\d\s])([ap])\.m\b(?:\.(?=[,;:!?)]|\s+(?-i:[^A-Z\s])))?", re.IGNORECASE)
-PARTS_OF_PHONE = patterns.late(r"\+\d[\d ()/\-]{5,}\d")
 MONEY = patterns.late(r"[+\-−]?[$€£¥₹]\d[\d.]*[kmb]?")
 DATE = patterns.late(r"\d{4}-\d{1,2}-\d{1,2}(?:t[\d:.]+z?)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}(?:st|nd|rd|th|er)")
 TIME = patterns.late(r"\d{1,2}(?::\d{2}){1,2}(?:am|pm)?|\d{1,2}(?:am|pm)")
@@ -97,8 +95,6 @@ WITH_UNIT = patterns.late(r"([+\-−]?\d[\d.,]*)([a-z]+)")
 THOUSANDS = patterns.late(r"(?<=\d),(?=\d{3}(?!\d))")
 # German, Spanish, French and Polish: "2,5" and, of money, "1.150,00".
 DECIMAL_COMMA = patterns.late(r"^([$€£]?\d+),(\d{1,2})(?=$|[a-z%€])")
-# "Items 1,2 and 3": no decimals.
-LISTED = patterns.late(r"(?<![\d.,$€£])\d{1,2}(?:,\d{1,2})+(?= (?:and|or|und|oder|y|o|et|ou|i|lub|&) \d{1,2}\b)")
 CENTS = patterns.late(r"(?<=\d)\.0+(?=$|[kmb]$)")
 # A chunk that is compared as it is written: a path, a flag, a pattern with stars. Case and each sign count.
 AS_WRITTEN = patterns.late(
@@ -107,32 +103,6 @@ AS_WRITTEN = patterns.late(
 )
 EXACT_SIGNS = frozenset("/\\*-")
 AROUND = "\"'()[]{}<>“”‘’«»`,;:!?"
-# "Gate B 22" is "gate B22". Few texts have such a letter, and to look for one is quick.
-LETTERED = patterns.late(r" [B-HJ-Z] \d")
-GATE = patterns.late(
-    rf"\b((?:{'|'.join(filter(str.isalpha, sorted(values.NAMED_BY_NUMBER)))})(?: is)? (?-i:[B-HJ-Z]))"
-    r" (\d{1,4})\b(?![.,:]\d| [a-z])",
-    re.IGNORECASE,
-)
-SECOND = patterns.late(rf"\b(the|our|his|her|its) 2nd(?= (?!of\b|(?:{'|'.join(values.MONTHS)})\b)[a-z])", re.IGNORECASE)
-# German and Polish: "im 2. Stock".
-ORDINAL = patterns.late(r"\b(\d{1,2})\. (?=Stock|Etage|Klasse|Quartal|piętrze|piętro|klasie|klasa)")
-DAYS_IN_GERMAN = {
-    "Mo": "Montag", "Di": "Dienstag", "Mi": "Mittwoch", "Do": "Donnerstag", "Fr": "Freitag", "Sa": "Samstag",
-    "So": "Sonntag",
-}  # fmt: skip
-SPAN_OF_DAYS = patterns.late(r"\b(Mo|Di|Mi|Do|Fr|Sa|So)\.?\s?[-–]\s?(Mo|Di|Mi|Do|Fr|Sa|So)\b")
-# "The U.S. office".
-ACRONYM = patterns.late(r"\b(?:[A-Z]\.){2,4}(?=\s+[a-z]|,|$)")
-# "Order no. 12", "order #12" and "order number 12" are "order 12".
-NUMBERED = patterns.late(
-    rf"\b({'|'.join(filter(str.isalpha, sorted(values.NAMED_BY_NUMBER - {'number', 'no', 'nr'})))})"
-    r" (?:no\.? ?|number |nr\.? ?|#)(?=\d)",
-    re.IGNORECASE,
-)
-MAY_BE_NUMBERED = patterns.late(r" (?:no\.? ?|number |nr\.? ?|#)\d", re.IGNORECASE)
-NUMERO = patterns.late(r"(?<!is )(?<!was )(?<!said )(?<!answered )\b[Nn]o\.(?=\s+(?:for|of)\b|:|\s*\d)")
-MINUS = patterns.late(rf"(?<!\d )\bminus (\d+(?:\.\d+)?|(?:{'|'.join(values.NUMBER_WORDS)})\b)(?![\w-])", re.IGNORECASE)
 EMPHASIS = patterns.late(r"^[*_~]+(?=[^\W_])|(?<=[^\W_])[*_~]+(?=[.,;:!?)\"']*$)")
 # Capitals inside a name: GitHub, PostgreSQL, iPhone, NDAs. Inside anything else they are part of a code.
 LIKE_A_NAME = patterns.late(r"[A-Za-z][A-Z][a-z]{2,}|[A-Z]?[a-z]+(?:[A-Z][a-z]{2,})*[A-Z]*s?|[A-Z]{2,}s")
@@ -185,36 +155,9 @@ class Tokens(dict[str, tuple[Token, ...]]):
 
     def split(self, text: str) -> list[Token]:
         """The tokens of ``text`` in their order."""
-        if "+" in text:
-            text = PARTS_OF_PHONE.sub(lambda found: "+" + "".join(filter(str.isdigit, found.group())), text)
-        if "," in text:
-            text = LISTED.sub(lambda found: found[0].replace(",", ", "), text)
-        text = with_signs(text)
-        if "2nd " in text:
-            text = SECOND.sub(r"\1 second", text)
-        if LETTERED.search(text):
-            text = GATE.sub(r"\1\2", text)
-        if "." in text and ACRONYM.search(text):
-            text = ACRONYM.sub(lambda found: found[0].replace(".", "") + found[0][len(found[0]) :], text)
-        if MAY_BE_NUMBERED.search(text):
-            text = NUMBERED.sub(r"\1 ", text)
-        if ". " in text:
-            text = ORDINAL.sub(r"\1 ", text)
-        if "-" in text or "–" in text:
-            text = SPAN_OF_DAYS.sub(lambda found: f"{DAYS_IN_GERMAN[found[1]]} bis {DAYS_IN_GERMAN[found[2]]}", text)
-        if "o." in text:
-            text = NUMERO.sub("number", text)
-        if ".m" in text or ".M" in text:
-            text = HALF_OF_DAY.sub(lambda found: f"{found.group(1)}m", text)
+        text = spelled(text)
         whole = text if text.isascii() else _plain(text)
         return [token for chunk in whole.split() for token in self[chunk]]
-
-
-def with_signs(text: str) -> str:
-    """With -18 for "minus eighteen" and "minus 18"."""
-    if "inus " not in text:
-        return text
-    return MINUS.sub(lambda found: f"-{values.NUMBER_WORDS.get(found[1].casefold(), found[1])}", text)
 
 
 def _plain(text: str) -> str:
@@ -330,11 +273,16 @@ def _of_piece(text: str, capital: int) -> list[Token]:
     return [_word(text, capital).with_kind(OWNS if clitic == "'s" else 0)]
 
 
+SHORTEST_REST = 3
+
+
 def _joined(text: str) -> str:
     """ "Cooperate" for "co-operate"; empty for what is not one word."""
     first, _, rest = text.partition("-")
-    if first not in words.PREFIXES or text in CANONICAL or not (first + rest).isalpha():
+    if first not in words.PREFIXES or text in CANONICAL or text in words.APART or not (first + rest).isalpha():
         return ""
+    if first in words.JOINING and len(rest) > SHORTEST_REST:
+        return first + rest
     return first + rest if words.classify(first + rest) == words.COMMON else ""
 
 

@@ -41,14 +41,27 @@ NUMBER_WORDS = {
     for word, number in zip(words.split(), numbers, strict=True)
 }  # fmt: skip
 # The code of each is that of its digits.
-ORDINALS = {
-    word: f"v {digits}"
-    for word, digits in zip(
-        "third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth".split(),
-        "3rd 4th 5th 6th 7th 8th 9th 10th 11th 12th 13th".split(),
-        strict=True,
-    )
-} | {"first": "v 1st"}
+ORDINALS = (
+    {
+        word: f"v {digits}"
+        for word, digits in zip(
+            "third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth".split(),
+            "3rd 4th 5th 6th 7th 8th 9th 10th 11th 12th 13th".split(),
+            strict=True,
+        )
+    }
+    | {"first": "v 1st"}
+    | {
+        f"{tens}-{ones}": f"v {number}{end}"
+        for tens, ten in (("twenty", 20), ("thirty", 30))
+        for number, ones, end in zip(
+            range(ten + 1, ten + 10),
+            "first second third fourth fifth sixth seventh eighth ninth".split(),
+            "st nd rd th th th th th th".split(),
+            strict=True,
+        )
+    }
+)
 # After a day.
 FOREIGN_MONTHS = {
     name: number
@@ -105,6 +118,7 @@ MEASURES = {
         ("millimeter", "1000000", "km kilometer kilometers kilometre kilometres kilómetros"),
         ("millimeter", "1000", "m"),
         ("foot", "1", "ft foot feet"),
+        ("inch", "1", "inch inches"),
         ("mile", "1", "mi mile miles"),
         ("lb", "1", "lb lbs"),
         ("milliliter", "10", "cl centiliter centiliters centilitre centilitres"),

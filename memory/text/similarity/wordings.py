@@ -270,6 +270,12 @@ DEEDS = dict(
 )
 # The words that a slot of the sort may hold; of those with a value another word is made.
 CLOSED: dict[str, frozenset[str] | dict[str, str]] = {
+    "opposite": OPPOSITES,
+    "greater": SMALLER,
+    "deed": DEEDS,
+    "demonym": DEMONYMS,
+}
+CLOSED |= {
     sort: frozenset(words.split())
     for sort, words in {
         "adjective": """
@@ -309,7 +315,7 @@ CLOSED: dict[str, frozenset[str] | dict[str, str]] = {
             passport offer voucher coupon certificate guarantee
         """,
     }.items()
-} | {"opposite": OPPOSITES, "greater": SMALLER, "deed": DEEDS, "demonym": DEMONYMS}
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -248,6 +248,15 @@ MISSPELT = dict(
 JOINED |= SHORT | MISSPELT
 # With or without a hyphen behind them a word is the same.
 PREFIXES = frozenset("co re e pre non anti multi sub semi inter un over under mid post".split())
+JOINING = frozenset("co pre non anti multi sub semi inter".split())  # also where the word is a rare one
+# With their hyphen these are other words.
+APART = frozenset(
+    """
+    re-sign re-signs re-signed re-cover re-covers re-covered re-form re-formed re-sent re-mark re-collect re-count
+    re-dress re-lease re-leased re-move re-place re-present re-serve re-store re-strain re-tire re-treat re-creation
+    co-op co-ops
+    """.split()
+)
 # Bound to what follows: "before shipping" is not "shipping before".
 DIRECTIONS = frozenset(
     """
@@ -325,7 +334,7 @@ CLOSED = [
     car/pool dead/line head/quarter work/shop work/place news/letter spread/sheet screen/shot stake/holder
     time/sheet code/base life/span life/time pay/roll pay/check play/list hard/ware soft/ware air/port flow/chart
     black/list white/list end/point name/space host/name user/name file/name time/stamp data/set note/book tool/kit
-    help/desk road/map over/view bench/mark fire/wall round/trip
+    help/desk health/care child/care week/end hot/fix drop/down road/map over/view bench/mark fire/wall round/trip
     """.split()
 ]
 _PHRASAL_PASTS = dict(
@@ -799,6 +808,13 @@ IDIOMS = {
         "is accustomed to": "is used to",
         "is in hospital": "is hospitalised, is hospitalized, is in the hospital, has been hospitalised",
         "binding": "legally binding",
+        "chf": "swiss francs, swiss franc",
+        "gbp": "pounds sterling, british pounds",
+        "usd": "us dollars, american dollars",
+        "cad": "canadian dollars",
+        "aud": "australian dollars",
+        "pln": "polish zloty, polish zlotys",
+        "0.5 percent": "half a percent",
         "is bankrupt": "went bankrupt, is insolvent, has gone bankrupt, went bust",
         "is understaffed": "is short of staff, is short-staffed, does not have enough staff",
         "is slow": "takes a long time, takes ages",
@@ -925,7 +941,7 @@ SHAPES = frozenset(
     by there price called named name belongs belong best or both when long high tall wide deep thick old heavy
     weighs weigh aged length height width depth thickness weight age turned manages leads heads chairs directs
     coordinates edits maintains coaches employer reports boss over replaced succeeded married engaged related
-    identical adjacent friends siblings next than where who whom we they must should included student half quarter
+    identical adjacent friends siblings next than where who whom we they must should included student half quarter past
     prefers rather job occupation profession got gets get no wird wurde renamed switched carries bears features boasts
     earns offers trasladó trasladado moved relocated handed passed went transferred can may cannot due takes runs number
     gezogen umgezogen przeprowadził przeprowadziła mudó mudado déménagé beschäftigt angestellt car bike bicycle foot
@@ -1152,7 +1168,7 @@ information info
 application app
 staff personnel
 colleague coworker co-worker
-doctor physician
+doctor physician dr
 movie film
 shop store
 salary wage
@@ -1527,6 +1543,7 @@ używa korzysta
 purchasing procurement
 top uppermost topmost
 secret confidential
+professor prof
 moved shifted
 many much
 founded established
