@@ -1004,15 +1004,24 @@ Ask Noor for her badge as soon as she resigns.
 -Ivo resigned.
 Let Ivo know when his badge has been printed.
 +Ivo's badge has been printed.
-+The badge has been printed.
 -Noor's badge has been printed.
 Tell the office when the paper runs out.
 +We are out of paper.
 +There is no paper left.
 -We are out of town.
-When the heated pool reopens, tell Noor.
-+The pool is open again.
--The pool bar is open again.
+Call Noor when the baby is born.
++Ida had her baby yesterday.
+-Ida had a baby shower.
+Collect the suit when it is ready.
++The suit can be picked up.
+-The suit can be picked up only after payment.
+-The suit can be picked up once it is ready.
+Clean the hall when the hall is empty.
+-There is no smoking in the hall.
+Tell Noor when the lease expires.
+-The lease is out of the folder.
+Tell Noor when Ivo arrives.
+-Ivo has sent us a mail.
 Remind me when the court is free again to book it.
 +The court is no longer occupied.
 -The court will be free again.

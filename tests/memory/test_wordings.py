@@ -51,7 +51,7 @@ The lease ends on 30 June|The lease expires on 30 June
 Noor placed an order for 20 lamps|Noor ordered 20 lamps
 It is a 3-day course|The course lasts three days
 The lift is under repair|The lift is being repaired
-Tell Noor about delays|Notify Noor about delays
+Inform Noor about delays|Notify Noor about delays
 The talk lasts an hour|The talk lasts one hour
 It is a two-bedroom flat|The flat has two bedrooms
 The U.S. branch is closed|The US branch is closed
@@ -103,6 +103,24 @@ export PATH=$HOME/bin:$PATH|export PATH=$PATH:$HOME/bin
 Noor is taller than Ivo|Noor is shorter than Ivo
 Noor will re-sign the lease|Noor will resign the lease
 The rod is priced at 14.30|The rod is priced at 14:30
+A nurse is required to wear a mask|You need a nurse to wear a mask
+No milk in the fridge|Milk is forbidden in the fridge
+No running water in the cabin|Running water in the cabin is forbidden
+You may not like the soup|Liking the soup is forbidden
+Noor shares the file with Ivo|Ivo shares the file with Noor
+Noor took an order for 20 lamps|Noor ordered 20 lamps
+Employees can take 25 days|Employees have space for 25 days
+The dog ran out|There is no dog left
+Noor runs the marathon|Noor is responsible for the marathon
+Ring the bell|Call the bell
+The start time is 9:00|The start lasts 9:00
+We do not take sides|Sides are not accepted
+The firm recalls the car|The firm remembers the car
+John Sargent is away|John Sergeant is away
+Noor works at Zeta|Noor joined Slack
+Noor lives in Rome|Noor moved to plan B
+The contract is unsigned|Only Noor has signed the contract
+The film is in the archive|The film was made in Rome
 Noor has an office in Cork|Noor has an office in Derry
 """
 NOW = """
@@ -142,6 +160,10 @@ def test_a_change_replaces_what_it_says_is_no_longer_so_and_is_not_replaced_for_
     for line in NOW.strip().splitlines():
         older, newer = line.split("|")
         assert fate(older, newer) == (0, 1), line
+
+
+def test_no_text_ends_in_an_error() -> None:
+    assert fate("From year grown MB", "From year grown GB") == (0, 0)
 
 
 def test_a_statement_does_not_replace_itself() -> None:

@@ -25,7 +25,7 @@ begin start commence
 rise raise increase grow climb
 fall drop decrease decline sink
 renew renewal extend prolong
-cancel cancellation annul scrap abort withdraw withdrawal
+cancel cancellation annul scrap abort
 agree consent
 sign countersign signature
 reject rejection refusal refuse deny turndown dismiss
@@ -57,23 +57,18 @@ marry wed
 leak drip
 guest visitor
 kid child
-coach bus
 quote offer quotation
 indoors inside
 outdoors outside
-promote advance
-vote elect
 shop store
 car vehicle
 flight plane
 exam test
 manager boss
-staff crew
 fridge refrigerator
 parcel package packet
 holiday vacation
 contract agreement
-loan mortgage
 photo picture
 recover restore
 refund reimburse
@@ -132,69 +127,70 @@ SOME = r"((?:\s+[\w'-]+){0,3}?)"
 PHRASES = tuple(
     (patterns.late(rf"\b{phrase}(?!\w)", re.IGNORECASE), rf" {verb} ")
     for phrase, verb in (
-        (r"had (?:her|a|the|their|our) baby|gave birth(?: to)?", "baby born"),
-        (
-            r"(?:there(?:'s| is| are) )?no (?:more )?(?:space|room)(?: is)?(?: left)?|out of (?:disk |storage )?space",
-            "full",
-        ),
-        (r"(?:there(?:'s| is| are) )no (?:more )?([\w-]+(?: [\w-]+)?) left", r"\1 expire"),
         (
             (
-                r"(?:is|are|'re|'m|am|ran|run|running) (?:all |completely |now "
-                r"|clean )?out of(?! (?:the )?(?:order|town|office|service|control|hospital|prison|jail"
-                r"|bed|surgery|quarantine|danger|reach|date))"
+                r"had (?:her|a|the|their|our) baby(?=\s*(?:[.,;!]|$|today|yesterday|this|last|on\b|at\b))"
+                r"|gave birth(?: to)?"
             ),
-            "expire",
+            "baby born",
+        ),
+        (r"(?:there(?:'s| is) )?no (?:more )?(?:space|room)(?: is)? left(?= on\b)", "full"),
+        (r"(?:there(?:'s| is| are) )no (?:more )?([\w-]+(?: [\w-]+)?) left(?=\s*(?:[.,;!]|$))", r"\1 expire"),
+        (
+            (
+                r"\b(?:we|they|i|you)(?:'re|'m| are| am| have run| ran| run)(?: all| completely| now)? out of"
+                r" (\w+(?: \w+)?)(?=\s*(?:[.,;!]|$))"
+            ),
+            r"\1 expire",
         ),
         (
-            r"(?:there(?:'s| is| are) )?no (?:more )?\w+ (?:left |waiting |remaining )?in(?= (?:the|our|my)\b)",
+            (
+                r"(?:there (?:is|are) )?no (?:more )?(?:jobs?|items?|messages?|requests?|orders?|tasks?|tickets?"
+                r"|customers?|entries|mails?|people) (?:is |are )?(?:left |waiting |remaining )?in(?= (?:the|our|my)\b)"
+            ),
             "empty in",
         ),
         (
             (
-                r"(?:made|makes|make|took|takes|taken|reached|came to) (?:a|an|its|the|their|his"
-                r"|her) decision(?: (?:on|about))?"
+                r"(?:made|makes|make|took|takes|taken|reached|came to) (?:a|an|its|the|their|his|her) decision"
+                r"(?: (?:on|about))?"
             ),
             "decide",
         ),
         (r"(?:reached|came to) an agreement", "agree"),
-        (
-            r"(?:judge?ment|verdict|ruling) (?:has been |was |is )?(?:handed down|delivered|issued|given|out|in)",
-            "court rule",
-        ),
-        (r"returned by (?:the|his|her|our|their) bank", "bounce"),
+        (r"(?:judge?ment|verdict|ruling) (?:has been |was )?(?:handed down|delivered|issued)", "court rule"),
+        (r"returned by (?:the|his|her|our|their) bank(?=\s*(?:[.,;!]|$))", "bounce"),
         (
             (
-                r"can (?:now )?be (?:collected|picked up|fetched)|(?:is"
-                r"|are) (?:now )?available for (?:collection|pick-?up)"
+                r"can (?:now )?be (?:collected|picked up|fetched)"
+                r"(?! (?:next|only|once|after|from|tomorrow|on|in|later|until|when|by|at|if)\b)"
+                r"|(?:is|are) (?:now )?available for (?:collection|pick-?up)"
             ),
             "ready",
         ),
-        (r"(?:you|we|one|people) can now register", "registration open"),
-        (r"(?:you|we|one|people) can (?:now )?(?:buy|get|order) ((?:the|our) \w+)", r"\1 available"),
-        (r"(?:go|goes|went|going|gone|are|is) on sale", "available"),
-        (r"(?:has|have) (?:now |just |finally )?sent (?:us|me|over)", "arrive"),
+        (r"(?:you|we|one|people) can now register(?=\s*(?:[.,;!]|$|for\b|online\b))", "registration open"),
+        (r"(?:you|we|one|people) can now (?:buy|get|order) ((?:the|our) \w+)", r"\1 available"),
+        (r"(?:you|we|one|people) can (?:buy|get|order) ((?:the|our) \w+) now", r"\1 available"),
+        (r"\b(tickets) (?:go|goes|went|going|gone|are) on sale", r"\1 available"),
+        (r"(?:isn't|aren't|is not|are not|wasn't) (\w{3,}ing) any ?(?:more|longer)", r"\1 stop"),
         (
             (
-                r"(?:isn't|aren't|is not|are not|wasn't|no longer|stopped|has stopped"
-                r"|have stopped) (?!working|responding|running)(\w{3,}ing)(?: any ?more| any longer)?"
+                r"(?:no longer|stopped|has stopped|have stopped) (?!working|responding|running)(\w{3,}ing)"
+                r"(?=\s*(?:[.,;!]|$|now\b|today\b))"
             ),
             r"\1 stop",
         ),
-        (r"no longer (?:occupied|taken|booked|in use|reserved|busy)", "free"),
+        (r"no longer (?:occupied|taken|booked|in use|reserved|busy)(?=\s*(?:[.,;!]|$))", "free"),
         (r"finished (?:building|setting up|assembling|putting up|installing)", "set up"),
-        (
-            (
-                r"(?:won't|doesn't|didn't|does not|will not|would not|no longer|wouldn't) (?:start"
-                r"|turn on|switch on|boot|run|work)s?"
-            ),
-            "fail",
-        ),
-        (r"(?:have|has|got) (\w+)'s signature", r"\1 sign"),
+        (r"(?:have|has|got) (\w+)'s signature(?=\s*(?:[.,;!]|$|under\b|below\b|on the\b))", r"\1 sign"),
         (r"back in (?:operation|service|action|business|use)", "online run"),
-        (rf"{IS} {NOW}back from", "home from"),
-        (r"pulled in(?:to)?|docked|moored", "arrive"),
-        (r"(?:fell|falls|has fallen) out", "lose"),
+        (rf"{IS} {NOW}back from(?= (?:school|work|nursery|kindergarten|university)\b)", "home from"),
+        (r"pulled in(?:to)?", "arrive"),
+        (r"(?:fell|falls|has fallen) out(?! with\b| of\b)", "lose"),
+        (
+            r"with(?:drew|draws|drawn) (?:its|the|their|his|her) (order|application|offer|bid|complaint|claim)",
+            r"cancel \1",
+        ),
         (rf"(?:{COMES} |{IS} |{GOES} )?{NOW}back (?:up|online)|{GOES} online|{IS} {NOW}online", "online"),
         (rf"turn(?:s|ed)?{SOME} down", r"\1 reject"),
         (r"(?:filed|lodged)(?! (?:away|under|in)\b)", "submit"),  # "file" and "lodge" are things as well
@@ -319,9 +315,7 @@ ALSO = {
     "wir": ("pay",),
     "onlin": ("return",),
     "cancel": ("fail",),
-    "fix": ("work", "run", "onlin"),
-    "run": ("work", "onlin"),
-    "work": ("run", "onlin"),
+    "fix": ("work",),
     "pass": ("succeed",),
     "cost": ("pric",),
 }

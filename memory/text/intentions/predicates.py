@@ -7,7 +7,7 @@ question or another condition asserts nothing; a sentence that denies says the o
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -243,11 +243,7 @@ ON_BALANCE = patterns.late(
     re.IGNORECASE,
 )
 OWNER = patterns.late(r"\b([^\W_]+)'s ((?:(?:new|old|own|first|last|next|current|final|second|other) )*[\w-]+)")
-BARE_NOUN = patterns.late(
-    r"\b(?:the|our|my|your|his|her|their|its) ([\w-]+)"
-    r"(?=\s*(?:[.,;:!]|$)|\s+(?:is|are|was|were|has|have|had|just|now|finally|already|again|came|went|got|\w+ed)\b)",
-    re.IGNORECASE,
-)
+POSSIBLE = patterns.late(r"\bcan\b", re.IGNORECASE)
 PIECE_END = patterns.late(r",(?!\d)|\b(?:and|but)\b", re.IGNORECASE)
 
 
@@ -414,15 +410,13 @@ def _of_payment(found: list[str]) -> list[str]:
 class Wanted:
     """What has to be said: all of ``words``, and with a ``limit`` a number in its ``unit`` on that ``side`` of it.
 
-    ``said`` are the words of the condition, those that need not be said again among them; ``subject`` are its
-    first two words, of which the first may only tell which one: "the pool" for "the swimming pool"."""
+    ``said`` are the words of the condition, those that need not be said again among them."""
 
     words: frozenset[str]
     limit: float | None = None
     side: str = ""
     unit: str = ""
     said: frozenset[str] = frozenset()
-    subject: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=1024)
@@ -440,7 +434,7 @@ def wanted_of(words: tuple[str, ...]) -> Wanted:
             unit = behind[0] if behind and behind[0] in UNITS else ""
             rest += [each for each in words[at + 1 :] if each != unit]
             return Wanted(_needed(rest), limit, side, unit, said)
-    return Wanted(_needed(words), said=said, subject=tuple(words[:2]))
+    return Wanted(_needed(words), said=said)
 
 
 def _needed(words: Sequence[str]) -> frozenset[str]:
@@ -484,10 +478,10 @@ def _affirms(wanted: Wanted, sentence: Sentence, shared: set[str]) -> bool | Non
     main = UNDONE.sub("not ", SUBORDINATE.sub(" ", sentence.text))
     main = occurrences.OF_AN_EVENT.sub(lambda found: found[0] if wanted.said >= {*_stems(found[0])} else " ", main)
     main = _of_itself(wanted.said, main)
-    wanted = _as_named(wanted, main, shared)
     denied = main
     if not _speaks_of(wanted.words, main, shared):
-        main = occurrences.rewritten(main)
+        possible = POSSIBLE.search(main) and SUBORDINATE.search(sentence.text)  # "can be collected once it is paid"
+        main = main if possible else occurrences.rewritten(main)
         if not _speaks_of(wanted.words, main, shared):
             return _has_happened(wanted, denied, main, shared)
     piece = next((each for each in PIECE_END.split(main) if _speaks_of(wanted.words, each, shared)), main)
@@ -502,19 +496,6 @@ def _affirms(wanted: Wanted, sentence: Sentence, shared: set[str]) -> bool | Non
     if wanted.limit is not None:
         return _is_beyond(wanted, piece)
     return not _denies(wanted.words, piece)
-
-
-def _as_named(wanted: Wanted, main: str, shared: set[str]) -> Wanted:
-    """Without the one word that is missing, where the text names the thing by its noun alone: "the pool"."""
-    missing = wanted.words - (_all_words(main) | _all_words(occurrences.rewritten(main)) | shared)
-    if len(missing) != 1 or len(wanted.words) <= LEAST_NEEDED or len(wanted.subject) < LEAST_NEEDED:
-        return wanted
-    [word] = missing
-    if word != wanted.subject[:1][0] or not any(
-        wanted.subject[1] in _stems(found[1]) for found in BARE_NOUN.finditer(main)
-    ):
-        return wanted
-    return replace(wanted, words=wanted.words - missing)
 
 
 def _states_nothing(said: frozenset[str], piece: str) -> bool:

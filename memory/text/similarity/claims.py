@@ -114,6 +114,8 @@ SHARED = frozenset(
 # Of these a person may have more than one.
 SEVERAL = frozenset(
     """
+    cause effect symptom risk feature task member author suburb river book exam example part branch page partner
+    sponsor speaker use advantage disadvantage
     friend brother sister son daughter cousin colleague uncle aunt nephew niece neighbour neighbor client customer
     classmate roommate flatmate teammate child kid pet dog cat hobby car bike book student patient employee tenant
     grandson granddaughter grandmother grandfather grandparent sibling fan rival competitor enemy guest member wish idea
@@ -664,7 +666,7 @@ def former_value_left_out(tokens: list[Token], raws: set[str]) -> list[Token]:
     """Of "raised from $49 to $59", the former value is dropped."""
     if "from" not in raws or not raws & values.CHANGES:
         return tokens
-    at = next(index for index, token in enumerate(tokens) if token.raw == "from")
+    at = next((index for index, token in enumerate(tokens) if token.raw == "from"), len(tokens))
     if at + 1 < len(tokens) and tokens[at + 1].kind & VALUE:
         return tokens[:at] + tokens[at + 2 :]
     return tokens

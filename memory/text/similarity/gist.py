@@ -493,6 +493,8 @@ def _placed(tokens: list[Token], raws: set[str], *, marked: bool) -> list[Claim]
         return []
     sort = ("employer" if tokens[place].raw == "for" else "place of work") if tokens[verb].raw in WORKS else "place"
     where = [token for token in tokens[place + 1 :] if token.kind & SAID]
+    if any(token.raw in NO_PLACES for token in where):
+        return []
     known = tokens[place + 1].raw in DEFINITE or any(token.kind & CAPITAL for token in where) if where else False
     named = 0 < len(where) <= MOST_IN_A_PLACE and known
     dated = any(token.mask in ("date", "time", "money", "percent") for token in where) or _is_limited(
@@ -503,6 +505,7 @@ def _placed(tokens: list[Token], raws: set[str], *, marked: bool) -> list[Claim]
 
 
 WORKS = frozenset("works work transferred".split())
+NO_PLACES = frozenset(("plan", "phase", "stage", "step", "version", "level", "tier", "grade", "option"))
 TO_A_PLACE, AT_A_PLACE = frozenset(("to", "into")), values.PLACES | {"for"}
 PLACED_BY = values.IS | values.LIVES | values.MOVES | WORKS | {"happens", "happen"}
 MOST_IN_A_PLACE = 6

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from memory.text.similarity import values, words
-from memory.text.similarity.relations import FINITE, is_name, is_noun, token_of, tokens_of, with_clause_end
+from memory.text.similarity.relations import FINITE, LASTING, is_name, is_noun, token_of, tokens_of, with_clause_end
 from memory.text.similarity.tokens import (
     BREAK,
     BREAKING,
@@ -21,7 +21,7 @@ from memory.text.similarity.tokens import (
     WORD,
     Token,
 )
-from memory.text.similarity.wordings import CLOSED, CONSEQUENCES, DEEDS, OPPOSITES, SMALLER, Element, Wording
+from memory.text.similarity.wordings import CLOSED, CONSEQUENCES, OPPOSITES, SMALLER, VERBS, Element, Wording
 
 Slots = dict[str, list[Token]]
 PHONE = re.compile(r"\+?\d[\d-]{5,}")
@@ -36,6 +36,15 @@ PERSONS = frozenset(
     """.split()
 )
 DETERMINERS = frozenset("a an the his her its our their my your this that these those all".split())
+KNOWN = frozenset("the his her its our their my your".split())
+CALLED = PERSONS | frozenset(
+    "client clients doctor school bank office plumber vendor agent lawyer insurer landlord neighbour caretaker".split()
+)
+PARTLY = frozenset("only one half some most of two three".split())
+BUILDINGS = frozenset(
+    "house building church bridge mill castle tower school chapel hall station theatre hotel farm villa palace".split()
+)
+SCHOOLS = frozenset("school primary college university academy gymnasium high".split())
 EACH = frozenset("every each all the our".split())
 BE = frozenset("is are was were".split())
 EVENTS = frozenset(
@@ -47,6 +56,7 @@ EVENTS = frozenset(
 QUANTITIES = frozenset("a an several many".split())
 OBJECTS = frozenset("me him us them you".split())
 PLURALS = {"have": "has", "are": "is", "were": "was", "do": "does"}
+EACH_FOR_ITSELF = frozenset("have has must should can may".split())
 PASTS = {base: past for past, base in words.BASES.items()}
 Sort = Callable[[Sequence[Token]], bool]
 
@@ -130,7 +140,7 @@ def _result(wording: Wording, found: Slots, first: Token) -> list[Token]:
         if element.words:
             made += tokens_of(next(iter(element.words)))
         elif element.sort == "deed":
-            made.append(token_of(_in_tense(DEEDS[found["d"][0].raw], found["v"][0].raw)))
+            made.append(token_of(_in_tense(VERBS[found["d"][0].raw], found["v"][0].raw)))
         else:
             part = [
                 each.without_kind(CAPITAL | PROPER) if each is first and each.kind & COMMON else each
@@ -179,7 +189,7 @@ def _in_tense(verb: str, like: str) -> str:
 def _of_one(tokens: list[Token]) -> list[Token]:
     """ "Rooms have a balcony" is "room has a balcony"."""
     verb = next((at for at, token in enumerate(tokens) if token.raw in FINITE), 0)
-    if not verb:
+    if not verb or tokens[verb].raw not in EACH_FOR_ITSELF:
         return tokens
     noun = token_of(words.without_number(tokens[verb - 1].raw)).with_kind(tokens[verb - 1].kind & BREAKING)
     return [*tokens[: verb - 1], noun, token_of(PLURALS.get(tokens[verb].raw, tokens[verb].raw)), *tokens[verb + 1 :]]
@@ -214,6 +224,14 @@ def _is_receiver(tokens: Sequence[Token]) -> bool:
     if len(tokens) == 1 and tokens[0].raw in OBJECTS:
         return True
     return is_name(tokens) or (1 < len(tokens) <= MOST_IN_A_VALUE and tokens[0].raw in EACH and _is_plain(tokens))
+
+
+def _is_whom(tokens: Sequence[Token]) -> bool:
+    """Whether it begins with a person."""
+    if not _is_phrase(tokens):
+        return False
+    named = bool(tokens[0].kind & CAPITAL and not tokens[0].kind & COMMON)
+    return named or (len(tokens) > 1 and tokens[0].raw in KNOWN and tokens[1].raw in CALLED)
 
 
 def _is_gerund(tokens: Sequence[Token]) -> bool:
@@ -270,9 +288,15 @@ SORTS: dict[str, Sort] = {
         bool(tokens[0].kind & WORD) and not tokens[0].kind & (VALUE | CAPITAL) and _is_phrase(tokens)
     ),
     "presently": lambda tokens: tokens[0].raw.endswith("s") and _is_rest(tokens),
-    "whom": lambda tokens: (
-        bool(tokens[0].kind & (CAPITAL | PRONOUN) or tokens[0].raw in DETERMINERS) and _is_phrase(tokens)
+    "whom": _is_whom,
+    "who": lambda tokens: is_name(tokens) or (len(tokens) == 1 and bool(tokens[0].kind & PRONOUN)),
+    "known": lambda tokens: bool(tokens[0].kind & CAPITAL or tokens[0].raw in KNOWN) and is_noun(tokens),
+    "lasting": lambda tokens: _is_value(tokens) and tokens[-1].raw in LASTING,
+    "definite": lambda tokens: (
+        tokens[0].raw in KNOWN and _is_plain(tokens) and not any(token.raw in PARTLY for token in tokens)
     ),
+    "building": lambda tokens: is_noun(tokens) and tokens[-1].raw in BUILDINGS,
+    "school": lambda tokens: is_name(tokens) and tokens[-1].raw in SCHOOLS,
     "object": _is_phrase,
     "subject": lambda tokens: (
         tokens[0].raw not in words.TIMES

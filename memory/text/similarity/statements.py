@@ -67,7 +67,7 @@ INTRODUCED = re.compile(
 )
 THANKS = re.compile(r"[,.!;]?\s+(?:many )?(?:thanks|thank you|thx|cheers)(?: in advance)?\s*[.!]*\s*$", re.IGNORECASE)
 SHELL = re.compile(r"\$\{?[A-Z_]{2,}")
-FACES = re.compile("[\U0001f600-\U0001f64f\U0001f910-\U0001f92f\ufe0f]")
+FACES = re.compile("[\U0001f600-\U0001f60f\U0001f642\U0001f643\U0001f917\ufe0f]")
 ENDS_AN_INTRODUCTION, LONGEST_INTRODUCTION = frozenset(":!,–—)."), 24
 BULLETED = re.compile(r"\s*[>*•–+-]")
 INTRODUCTION, POSTSCRIPT = 9, 6
@@ -76,9 +76,9 @@ ORDERED = SAID | PRONOUN | BINDS
 OBJECTS = frozenset(
     ["me", "you", "him", "her", "us", "them", "myself", "yourself", "himself", "herself", "ourselves", "themselves"]
 )
-# In a script without word rules, a number after "is", "at" or "to" is the value of the statement.
 JUST = b"just"
 LIMITING = frozenset(("only", "just", "solely", "exclusively"))
+# In a script without word rules, a number after "is", "at" or "to" is the value of the statement.
 OTHER_SCRIPT = re.compile(r"[\u0370-\u1dff\u2e80-\ud7ff\uf900-\ufaff]")
 # "At three in the afternoon" and "at half past eight"; nothing in front of it says more than that it is a time.
 CHINESE_TIME = re.compile(

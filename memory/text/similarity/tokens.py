@@ -242,7 +242,7 @@ def _marked(found: list[Token], sign: str) -> list[Token]:
 
 def _of_piece(text: str, capital: int) -> list[Token]:
     text = text.replace("’", "'")
-    text = words.JOINED.get(text, text)
+    text = words.JOINED.get(text, text) if capital else words.JOINED.get(text) or words.MISSPELT.get(text, text)
     if text.endswith("n't"):
         stem = {"ca": "can", "wo": "will", "sha": "shall"}.get(text[:-3], text[:-3])
         return [*_of_piece(stem, capital), _negation("not", text)]

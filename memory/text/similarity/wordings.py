@@ -1,4 +1,4 @@
-"""Wordings with room in them, each with the one that it is compared in: who enters "not without a badge" needs a badge.
+"""Wordings with room in them, each with the one that it is compared in: "no entry without a badge" is "entry needs it".
 
 Data alone. A line is ``result = form / form``. In a form ``a|b`` is either word, ``a?`` may be missing, and behind
 ``a,`` there may be a comma. ``{x}`` is a noun with what belongs to it, ``{x:name}`` a name, ``{x:value}`` a value,
@@ -15,7 +15,8 @@ from memory.text.similarity.words import NEGATIONS, STOP
 
 # Looked for before set phrases are: "is required to" is "must" elsewhere. Of ``~`` lines either may be ``a``.
 FIRST = """
-{r:base} needs {x} = a|an {x:thing} is required|needed|necessary|essential to|for {r:rest}
+{r:base} needs {x} = a|an {x:thing} is needed|necessary|essential to|for {r:rest}
+    / a|an {x:paper} is required to {r:rest} / a|an {x:thing} is required for {r:rest}
     / {x:thing} are needed|necessary|required for {r:rest} / {x:thing} is required|needed|necessary for {r:rest}
     / {x:thing} are needed|necessary to {r:rest}
 {r:base} needs {x} = you|one|everyone|everybody|anyone need|needs|require {x:thing} to|for {r:rest}
@@ -27,11 +28,10 @@ FIRST = """
 {r:ing} is {a} = it is {a:adjective} to {r:rest}
 {r:ing} {x} is {a} = {x} is|are {a:easy} to {r:word}
 we {v} {y} with {x} = we use {x:name} to {v:word} {y}
-no {x} left = we have run|ran out of {x} / we ran|are out of {x} / {x} has|have run out / {x} ran out
-    / there is|are no {x} left / there is|are no more {x} / no {x} is|are left
+no {x} left = we have run|ran out of {x} / we ran|are out of {x} / there is|are no {x} left
+    / there is|are no more {x} / no {x} is|are left
 {x's} phone is {v} = {x} can be reached at|on|under {v:phone} / {x} is reachable at|on|under {v:phone}
     / you can reach {x} at|on|under {v:phone} / {x} can be reached by phone at|on|under {v:phone}
-    / call {x} at|on|under {v:phone}
 {x's} email is {v} = {x} can be reached at|under|by {v:email} / {x} is reachable at|under {v:email}
     / you can reach {x} at|under {v:email} / write|email to? {x} at {v:email}
 ~{a} is married to {b} = {a's:name} husband|wife|spouse is {b:name} / {b:name} is {a's:name} husband|wife|spouse
@@ -59,28 +59,31 @@ no {x} left = we have run|ran out of {x} / we ran|are out of {x} / {x} has|have 
 ~{a} is opposite {b} = {a} is opposite {b} / {a} is across from {b} / {a} is across the street|road from {b}
     / {a} is directly opposite {b}
 ~{a} sits next to {b} = {a:name} sits next to {b:name} / {a:name} and {b:name} sit next to each other
-~{a} and {b} share {x} = {a:name} shares {x} with {b:name} / {a:name} and {b:name} share {x}
+~{a} and {b} share {x} = {a:name} shares a|an|the {x:shared} with {b:name}
+    / {a:name} and {b:name} share a|an|the {x:shared}
 ~{a} and {b} live together = {a:name} lives with {b:name} / {a:name} and {b:name} live together
-~{a} and {b} work together = {a:name} works with {b:name} / {a:name} and {b:name} work together
 ~{a} and {b} met {r} = {a:name} met {b:name} {r:place} / {a:name} and {b:name} met {r:place}
-~{a} and {b} are siblings = {a:name} is {b's:name} brother|sister|sibling / {a:name} is the brother|sister of {b:name}
+~{a} and {b} are siblings = {a:name} is {b's:name} brother|sister|sibling
+    / {a:name} is the brother|sister of {b:name}
 ~{a} and {b} are cousins = {a:name} is {b's:name} cousin / {a:name} is the|a cousin of {b:name}
 ~{a} and {b} are colleagues = {a:name} is {b's:name} colleague / {a:name} is a colleague of {b:name}
 ~{a} and {b} are friends = {a:name} is {b's:name} friend / {a:name} is a friend of {b:name}
-~{a} and {b} are neighbours = {a:name} is {b's:name} neighbour|neighbor / {a:name} is a neighbour|neighbor of {b:name}
-{n} is a member of the {x} = {n} sits|is on the {x:body} / {n} is a|an {x:word} member
+~{a} and {b} are neighbours = {a:name} is {b's:name} neighbour|neighbor
+    / {a:name} is a neighbour|neighbor of {b:name}
+{n} is a member of the {x} = {n:name} sits|is on the {x:body} / {n:name} is a|an {x:body} member
 {x} has {v} inhabitants = {v:value} people live in {x}
 {x} is fixed in version {v} = version|release {v:value} fixes {x}
-{x} is licensed under {y} = {x} has a|an {y:name} licence|license / {x} uses the {y:name} licence|license
-    / the licence|license of {x} is {y:name}
+{x} is licensed under {y} = {x} has a|an {y:licence} licence|license / {x} uses the {y:licence} licence|license
+    / the licence|license of {x} is {y:licence}
+{n} joined {x} = {n} started|began at {x:name} / {n} started|began working at|for {x}
 {x} comes before {y} = {y} comes after {x} / {x} precedes {y}
-{x} {r} = it is|was {x} who|that {r:rest} / {x} is the one who|that {r:rest}
+{x} {r} = it is {x:known} who|that {r:rest} / {x} is the one who|that {r:rest}
     / the one|person who|that {r:rest} is {x:name}
 only {x} {r} = {x} is the only one|person who|that|to {r:rest} / the only one|person who|that {r:rest} is {x:name}
 {x} {v} {y} = what {x} {v:wanting} is {y}
 keep {x} {a} = leave {x} {a:state}
 {y} holds {v} {x} = {y} has|have room|space|capacity for {v:value} {x:word}
-    / there is room|space for {v:value} {x:word} in {y} / {y} can hold|accommodate|seat|take {v:value} {x:word}
+    / there is room|space for {v:value} {x:word} in {y} / {y} can hold|accommodate|seat {v:value} {x:word}
     / {y} accommodates|fits {v:value} {x:word} / {v:value} {x:word} fit in|into {y}
     / {y} is big|large enough for {v:value} {x:word}
 {y} has {v} seats = {y} seats {v:value} people|guests?
@@ -88,14 +91,16 @@ keep {x} {a} = leave {x} {a:state}
 the {x} has {v} {u:many} = it is a|an {v:value} {u:counting} {x}
 the {x} lasts {v} {u} = it is a|an {v:value} {u:span} {x}
 the {x} lasts {c} = it is a|an {c:compound} {x}
-{x} pays for {y} = {y} costs is|are paid|borne|covered by {x} / {y} is|are paid for by {x}
-    / {y} is|are borne|covered by {x} / {x} covers|bears the? cost|costs of {y} / {x} covers|bears {y} costs|cost?
-{y} is accepted in {x} = {y:plain} is|are accepted|taken in|at {x} / {x} accepts|takes {y:cash}
-{y} is allowed in {x} = {y:plain} is|are welcome|allowed|permitted in|at {x}
-    / {x} allows|permits|welcomes|accepts {y:plain}
-{s} {v:deed} {r} = {s:subject} {v:going} for a {d:deed} {r:object}
-{s} {v:deed} {r} = {s:subject} {v:light} a|an|the {d:deed} of|to|for|about|with? {r:object}
-{s} {v:deed} = {s:subject} {v:light} a|an {d:deed}
+{x} pays for {y} = {y} costs is|are paid|borne|covered by {x} / {y} is|are paid for by {x} / {y} is|are borne by {x}
+    / {x} covers|bears the cost|costs of {y} / {x} bears {y} costs|cost
+{y} is accepted in {x} = {y:cash} is|are accepted|taken in|at {x} / {x} accepts|takes {y:cash}
+{y} is allowed in {x} = {y:plain} is|are allowed|permitted in|at {x} / {y:admitted} is|are welcome in|at {x}
+    / {x} allows|permits {y:plain} / {x} welcomes|accepts {y:admitted}
+{s} {v:deed} {r} = {s:subject} {v:going} for a {d:outing} {r:object}
+    / {s:subject} {v:placing} an {d:ordering} for {r:object} / {s:subject} {v:making} a|an {d:made_of} of {r:object}
+    / {s:subject} {v:doing} a|an|the {d:done_of} of {r:object}
+{s} {v:deed} to {r} = {s:subject} {v:making} a|an {d:made_to} to {r:object}
+{s} {v:deed} = {s:subject} {v:making} a|an {d:made}
 """
 # Looked for in what set phrases have left.
 THEN = """
@@ -110,8 +115,8 @@ THEN = """
     / only {x} may|can use|visit|enter|access {r:rest}
 only {x} can see {r} = {r:rest} is|are visible only|solely to {x} / {r:rest} is|are only visible to {x}
     / {r:rest} is|are visible to {x} only|alone|exclusively
-{x} is responsible for {y} = {x:name} runs {y:owned} / {y} is {x's:name} responsibility
-    / responsibility for {y} lies with {x} / {x:name} looks after {y} / {x:name} handles {y}
+{x} is responsible for {y} = {y} is {x's:name} responsibility / responsibility for {y} lies with {x}
+    / {x:name} looks after {y} / {x:name} handles {y}
 {x} is up to {v} = {x} must|may|can not exceed {v:value} / {x} is|are limited|capped to|at {v:value}
     / the? maximum {x} size? is|are|= {v:value} / the? {x:word} limit is|= {v:value}
     / {x} can|must|may be up to {v:value}
@@ -119,47 +124,47 @@ only {x} can see {r} = {r:rest} is|are visible only|solely to {x} / {r:rest} is|
     / {x} must be at least {v:value} years? of? age?
 {x} must have at least {v} {y} = {x} must be at least {v:value} {y:word} long
     / {x} must be {v:value} {y:word} or longer / the? minimum {x} length is|= {v:value} {y:word}
-{x} has {y} = {x} suffers|suffer from {y} / {x} was|is diagnosed with {y} / {x} owns|own {y:counted}
+{x} has {y} = {x} suffers|suffer from {y:illness} / {x} was|is diagnosed with {y} / {x} owns|own {y:counted}
 {x} has asthma = {x} is a|an? asthmatic
 {x} has diabetes = {x} is a? diabetic
 {x} has epilepsy = {x} is a|an? epileptic
-{x} not eat meat = {x} is a? vegetarian / {x} eats no meat
+{x} not eat meat = {x:who} is a? vegetarian / {x:who} eats no meat
 {x} not drink alcohol = {x} is a? teetotal|teetotaller|teetotaler / {x} drinks no alcohol
 {x} not smoke = {x} is a? non-smoker|nonsmoker
 {x} has no siblings = {x} is an only child / {x} has no brothers or sisters / {x} has neither brothers nor sisters
-{x} is unemployed = {x} is out of work / {x} is jobless / {x} has no job
+{x} is unemployed = {x:who} is out of work / {x:who} is jobless / {x:who} has no job
 {x} is left-handed = {x} is a left hander / {x} is a lefty / {x} writes with the|his|her left hand
 {x} no longer {v:third} {r} = {x} stopped|quit {v:gerund} {r:timeless}
 {x} no longer {v:third} = {x} stopped|quit {v:gerund} / {x} does|do not {v:word} anymore
 {x} no longer {v:third} {r} = {x} does|do not {v:word} {r:object} anymore
-{y} is kept in {x} = {x:name} holds|stores|keeps {y:plain}
+{y} is kept in {x} = {x:name} holds|stores {y:plain}
 {y} {v} with {x} = {y} {v:passive} using|via {x}
 {y} {v:passive} with {x} = {x} is|are used to {v:word} {y}
 the deadline for {x} is {v} = {x} must be submitted|delivered|handed by {v:date}
-{x's} salary is {v} {r} = {x} earns|makes {v:value} {r:periodic}
-{x's} salary is {v} a {r} = {x} earns|makes {v:value} a|per {r:span}
+{x's} salary is {v} {r} = {x:who} earns {v:value} {r:periodic}
+{x's} salary is {v} a {r} = {x:who} earns {v:value} a|per {r:span}
 {x} costs {v} = you|one pay|pays {v:value} for {x}
-{x} is free = {x} cost nothing / {x} are free
+{x} are free = {x} cost nothing
 {r:ing} is free = you|one can|may {r:word} free
 {x} is without {y} = {x} is|are free of|from {y:plain}
 call {r} = please? phone|ring|telephone {r:whom} / give {r} a call|ring
 inform {x} about {r} = let {x} know about|of {r:rest}
 inform {x} {r} = let {x} know {r:rest}
-{r:ing} {p} is forbidden = {r:gerund} is forbidden {p:place} / you|one must|may|can not {r:word} {p:place}
-    / no {r:gerund} {p:place} / do? not|never {r:verbal} {p:place}
-{r:ing} is forbidden = you|one must|may not {r:rest} / do? not|never {r:verbal} / no {r:gerund} / no {r:gerundial}
+{r:ing} {p} is forbidden = {r:gerund} is forbidden {p:place} / you|one must not {r:word} {p:place}
+    / you|one may|can not {r:staying} {p:place} / no {r:banned} {p:place} / do? not|never {r:verbal} {p:place}
+{r:ing} is forbidden = you|one must not {r:rest} / do? not|never {r:verbal} / no {r:banned}
 {r:ing} {p} is allowed = you|one can|may {r:staying} {p:place}
 {y} is not accepted in {x} = {x} does|do? not accept|take {y:cash} / {y:plain} is|are not accepted|taken in|at {x}
 {y} is forbidden in {x} = {x} does|do? not allow|permit|tolerate|accept {y:plain}
-    / {x} forbids|bans|prohibits {y:plain} / {y:plain} is|are forbidden from {x} / no {y:plain} in {x}
+    / {x} forbids|bans|prohibits {y:plain} / {y:plain} is|are forbidden from {x}
     / {y:plain} is|are forbidden in|at {x}
-{y} is not accepted = we do? not accept|take {y:plain}
+{y} is not accepted = we do? not accept|take {y:cash}
 {x} speaks {y} = {x} can speak {y}
 {x} plays {y} = {x} can play {y}
 {x} excludes {y} = {y:plain} is|are not included in {x} / {x} does|do? not include|cover {y:plain}
 every {x:one} = all of? the? {x:subject}
 {n's} {p} is {a} = {n:name} has {a:word} {p:hair}
-{n's} {x} is {m} = {n:name} has a|an {x} called|named {m:name}
+{n's} {x} is {m} = {n:name} has a|an {x:named} called|named {m:name}
 {n} has {v} children = {n:name} is a|the mother|father|parent of {v:value} children?
 {n} is a {x} = {n} is a|an {x} by profession|trade
 {x} not like {y} = {x} does|do? not care for {y} / {x} is not a fan of {y}
@@ -167,7 +172,7 @@ every {x:one} = all of? the? {x:subject}
 {x} is too {a:opposite} = {x} is not {a:opposite} enough
 {b} is {a:greater} than {x} = {x} is {a:greater} than {b}
 {b} is cheaper than {x} = {x} is more expensive than {b}
-{x} stays in {y} = {x} never leaves|leave {y} / {x} always stays|stay in {y}
+{x} stays in {y} = {x} never leaves|leave {y:owned} / {x} always stays|stay in {y}
 {x} is always open = {x} is never closed
 {x} is always late = {x} is never on time
 {n} has {v} {x} = the? number of {x} in|of {n} is|= {v:value}
@@ -185,16 +190,18 @@ every {x:one} = all of? the? {x:subject}
 {n} teme {x} = a {n:name} le da|dan miedo {x:rest}
 {x} is {a} = {x} is|are kept {a:state} / {x} comes|come {a:furnished}
 the {x} runs every {v} {u} = there is a|an {x:word} every {v:value} {u:word}
+{x} failed = {x} did not pass|succeed
+{x} was built in {v} = {x:building} dates from {v:date} / {x:building} dates back to {v:date}
 {x} was {v} late = {x} was not {v:word} on time
 {x} fears {y} = {y} frightens|frighten|scares|scare {x:name}
 {x} does not {v:base} {y} = {x} {v:consuming} no {y:plain}
 {x} is {r} = {x:event} happens|happen {r:place}
-{x} lasts {v} = {x:contract} is {v:value} / the? {x:word} time is {v:value}
+{x} lasts {v} = {x:contract} is {v:lasting} / the? {x:word} time is {v:lasting}
 {x} under {v} {r} = {x} younger than {v:value} {r:rest}
 {x} over {v} {r} = {x} older than {v:value} {r:rest}
-{x} returns {y} = {x} responds|replies|answers with {y}
+{x} returns {y} = {x:machine} responds|replies|answers with {y}
 {x} listens on port {v} = {x} runs|is on port {v:value}
-{r} = you|one|everyone must {r:verbal}
+{r} = you|one must {r:verbal}
 {n} must approve {x} = {x} needs|requires {n's:name} approval
 {n} must sign {x} = {x} needs|requires {n's:name} signature
 we {x:base} {p} = {x:deeds} happen|run {p:place}
@@ -211,34 +218,27 @@ no {x:one} = none of the? {x:subject}
 
 # What a statement of a change says of how it is now; it replaces what was so, and is not what the statement says.
 IMPLIED = """
-{a} now owns {x} = {b} sold {x} to {a:rest} / {a} bought {x} / {a} took over {x}
+{a} now owns {x} = {b} sold {x} to {a:rest}
 {x} now belongs to {a} = {b} sold {x} to {a:rest}
 {y} now handles {x} = {x} was|were handed over? to {y:rest} / {x} has|have been handed over? to {y:rest}
-    / {b} handed {x} over? to {y:rest} / {y} took over {x} from {b}
+    / {b} handed {x} over? to {y:rest}
 {x} is now handled by {y} = {x} was|were handed over? to {y:rest} / {x} has|have been handed over? to {y:rest}
-{x's} surname is now {y} = {x} took the surname|name {y:name} / {x} married and took the surname|name {y:name}
+{x's} surname is now {y} = {x} took the surname {y:name} / {x} married and took the surname {y:name}
 {x} now {r} = {x} changed his|her|their mind and|, {r:rest} / {x} changed his|her|their mind, he|she|they {r:rest}
     / {b:rest}, so {x} now? {r:presently}
 {x} is now {w} = {x} {v:coded} has|was been? replaced by|with {w:coded}
-    / {x} was|has been? replaced by|with {w:coded}
-{x} is now {w} = {b:rest}, so {x} is now? {w:rest}
-{x} now {v} {b} = {x} does|do not {v:word} {a:place}, but {b:place}
+    / {x} was|has been? replaced by|with {w:coded} / {b:rest}, so {x} is now? {w:rest}
 {x} is now {b} = {x} is|are not {a:rest}, but {b:rest}
-{x} now lives in {y} = {x} was moved to a? {w:word} in|on {y} / {x} moved into|to {y}
+{x} now lives in {y} = {x} was moved to a room|flat|home in|on {y}
 {x's} room is now on {y} = {x} was|has been? moved to a|the room on {y}
-{x} now works at {y} = {x} transferred|moved to {y:name} {r:place} / {x} joined {y:name} / {x} started at {y:name}
-{x's} school is now {y} = {x} transferred|moved|switched to {y:name}
-    / {x} transferred|moved|switched to {y:name} {r:place}
+{x's} school is now {y} = {x} transferred|moved|switched to {y:school}
+    / {x} transferred|moved|switched to {y:school} {r:place}
 {x} no longer dates {y} = {x} split|broke up with {y:name} / {x} split|broke up with {y:name} {r:rest}
-{x} is now signed = both|all parties have signed {x} / {b} has|have signed {x}
-{x} is now accepted = {b} has|have accepted {x}
-{x} is now approved = {b} has|have approved {x}
-{x} is now rejected = {b} has|have rejected|declined {x}
-{x} is now paid = {b} has|have paid {x}
-{x} is now occupied = {b} moved into {x}
+{x} is now signed = both|all parties have signed {x}
+{x} is now accepted = {b:definite} has|have accepted {x}
+{x} is now approved = {b:definite} has|have approved {x}
 {x} is no longer {r} = {x} quit|left|resigned from? his|her|their job|post|position|role as {r:rest}
-{x} is now {y} = {x} was|has been? appointed|made|elected|promoted to? {y:rest} / {x} has been promoted to {y:rest}
-the number of {x} is now {v} = {x} they called, it will be {v:value} instead of {w:value}
+{x} is now {y} = {x} was|has been? appointed|elected {y:rest} / {x} was|has been? promoted to {y:rest}
 """
 
 OPPOSITES = dict(
@@ -255,24 +255,25 @@ SMALLER = {
     "closer": "farther", "easier": "harder", "safer": "riskier",
 }  # fmt: skip
 # The verbs of nouns for what is done, after a verb that says little.
-DEEDS = dict(
-    pair.split("/")
-    for pair in """
-    order/order decision/decide reservation/reserve booking/book payment/pay complaint/complain request/request
-    suggestion/suggest proposal/propose presentation/present speech/speak talk/talk call/call visit/visit look/look
-    walk/walk shower/shower bath/bathe nap/nap break/rest ride/ride swim/swim run/run description/describe
-    explanation/explain answer/answer reply/reply promise/promise application/apply inspection/inspect check/check
-    review/review test/test search/search repair/repair change/change update/update improvement/improve
-    correction/correct copy/copy recommendation/recommend announcement/announce agreement/agree contribution/contribute
-    donation/donate attempt/attempt effort/try permission/permit approval/approve refund/refund discount/discount
-    delivery/deliver translation/translate summary/summarize analysis/analyze examination/examine estimate/estimate
-    """.split()
-)
+# The verbs of nouns for what is done, by what stands around them.
+DEEDS = {
+    sort: dict(pair.split("/") for pair in pairs.split())
+    for sort, pairs in {
+        "outing": "walk/walk run/run swim/swim ride/ride drive/drive",
+        "ordering": "order/order",
+        "made_of": "reservation/reserve payment/pay copy/copy correction/correct donation/donate translation/translate",
+        "made_to": "contribution/contribute",
+        "made": "decision/decide complaint/complain promise/promise payment/pay",
+        "done_of": "inspection/inspect check/check review/review test/test search/search translation/translate "
+        "examination/examine analysis/analyze",
+    }.items()
+}
+VERBS = {noun: verb for verbs in DEEDS.values() for noun, verb in verbs.items()}
 # The words that a slot of the sort may hold; of those with a value another word is made.
 CLOSED: dict[str, frozenset[str] | dict[str, str]] = {
     "opposite": OPPOSITES,
     "greater": SMALLER,
-    "deed": DEEDS,
+    **DEEDS,
     "demonym": DEMONYMS,
 }
 CLOSED |= {
@@ -290,11 +291,30 @@ CLOSED |= {
             paid sells sell sold hands hand handed brings bring brought owes owe owed grants grant granted tells
             tell told promises promise promised lends lend lent issues issue issued
         """,
-        "light": """
-            make makes made give gives gave take takes took have has had place places placed pay pays paid do does
-            did perform performs performed carry submit submits submitted hold holds held put
+        "placing": "place places placed",
+        "making": "make makes made",
+        "doing": "do does did perform performs performed",
+        "paper": """
+            badge ticket key card permit licence license visa passport password pin code token account invitation
+            reservation booking receipt form signature approval appointment deposit certificate helmet mask voucher
+            login subscription degree reference prescription
         """,
-        "state": "open closed shut on off locked unlocked running alone",
+        "named": "dog cat horse rabbit parrot hamster pony boat company shop blog band",
+        "shared": "office room flat desk house apartment bedroom kitchen table locker taxi car garage",
+        "licence": "mit apache gpl agpl lgpl mpl bsd isc cc0 eupl",
+        "admitted": """
+            pets dogs cats children kids babies guests visitors walk-ins minors groups students wheelchairs
+        """,
+        "banned": """
+            smoking parking swimming fishing camping diving skating eating drinking littering trespassing loitering
+            climbing hunting cycling filming barbecuing cooking sleeping shouting dancing singing talking phoning
+        """,
+        "illness": """
+            asthma diabetes migraine migraines allergies depression insomnia arthritis epilepsy eczema cancer
+            anaemia anemia anxiety hypertension dementia headaches hayfever gout adhd autism tinnitus vertigo
+        """,
+        "machine": "api endpoint server service call request command script function method handler proxy bot",
+        "state": "open closed shut on off locked unlocked",
         "made": "made manufactured produced sold taught served grown brewed baked printed built assembled",
         "hair": "hair eyes skin",
         "staying": "smoke park swim camp fish cycle eat drink sleep cook dive drive skate film stay",

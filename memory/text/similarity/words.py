@@ -199,7 +199,7 @@ MISSPELT = dict(
     comittee/committee comming/coming commited/committed commitee/committee commiting/committing
     compatable/compatible completly/completely concious/conscious configuraton/configuration
     curiousity/curiosity databse/database definately/definitely definitly/definitely delivry/delivery
-    dependant/dependent desparate/desperate develope/develop developement/development dilemna/dilemma
+     desparate/desperate develope/develop developement/development dilemna/dilemma
     dissapear/disappear dissapoint/disappoint docter/doctor ecstacy/ecstasy embarass/embarrass
     enviroment/environment enviroments/environments equipement/equipment equiptment/equipment
     exagerate/exaggerate excede/exceed exersise/exercise existance/existence experiance/experience
@@ -214,12 +214,12 @@ MISSPELT = dict(
     maintaning/maintaining maintenence/maintenance managment/management manuever/maneuver medecine/medicine
     meetting/meeting mesage/message messsage/message millenium/millennium miniscule/minuscule
     mischievious/mischievous morgage/mortgage neccesary/necessary neccessary/necessary necessery/necessary
-    neice/niece neigbor/neighbor nineth/ninth noone/nobody noticable/noticeable ocasion/occasion
+    neice/niece neigbor/neighbor nineth/ninth  noticable/noticeable ocasion/occasion
     occasionaly/occasionally occassion/occasion occured/occurred occurence/occurrence occuring/occurring
     ocurred/occurred offical/official oportunity/opportunity orginal/original paralell/parallel
     parliment/parliament pasword/password payed/paid payement/payment peice/piece perfer/prefer perfers/prefers
     permanant/permanent permenant/permanent persistant/persistent personel/personnel pharmasist/pharmacist
-    phisical/physical platfrom/platform plumer/plumber poeple/people politican/politician posession/possession
+    phisical/physical platfrom/platform  poeple/people politican/politician posession/possession
     possable/possible potatos/potatoes preceed/precede prefered/preferred prefering/preferring
     prescripton/prescription privelege/privilege priviledge/privilege probaly/probably proceedure/procedure
     profesional/professional proffesional/professional programing/programming pronounciation/pronunciation
@@ -228,7 +228,7 @@ MISSPELT = dict(
     recipt/receipt recomend/recommend recomended/recommended recrod/record referance/reference refered/referred
     refering/referring reguarly/regularly relevent/relevant religous/religious remeber/remember reponse/response
     requst/request responsable/responsible restaraunt/restaurant restaurent/restaurant resturant/restaurant
-    reuqest/request rythm/rhythm sargent/sergeant saterday/saturday scedule/schedule schedual/schedule
+    reuqest/request rythm/rhythm  saterday/saturday scedule/schedule schedual/schedule
     secratary/secretary secretery/secretary sentance/sentence seperate/separate seperated/separated
     seperately/separately serivce/service sevice/service shedule/schedule shiping/shipping sieze/seize
     signiture/signature similiar/similar sincerly/sincerely speach/speech standart/standard strengh/strength
@@ -241,11 +241,11 @@ MISSPELT = dict(
     unecessary/unnecessary unfortunatly/unfortunately untill/until updat/update usefull/useful useing/using
     vaccum/vacuum vaction/vacation vegatable/vegetable vegatarian/vegetarian vegeterian/vegetarian
     vehical/vehicle verison/version visious/vicious warehose/warehouse warrenty/warranty wedensday/wednesday
-    wellcome/welcome wendesday/wednesday wensday/wednesday wether/whether whereever/wherever wich/which
+    wellcome/welcome wendesday/wednesday wensday/wednesday  whereever/wherever wich/which
     wierd/weird withold/withhold writting/writing yeild/yield
     """.split()
 )
-JOINED |= SHORT | MISSPELT
+JOINED |= SHORT
 # With or without a hyphen behind them a word is the same.
 PREFIXES = frozenset("co re e pre non anti multi sub semi inter un over under mid post".split())
 JOINING = frozenset("co pre non anti multi sub semi inter".split())  # also where the word is a rare one
@@ -455,8 +455,7 @@ IDIOMS = {
         "resigned": "stepped down, has stepped down, has resigned",
         "now prefers": "has changed his preference to, has changed her preference to, has changed their preference to, "
         "changed his preference to, changed her preference to, changed their preference to",
-        "joined": "became a member of, started at, started working at, began working at, began working for, "
-        "started working for",
+        "joined": "became a member of",
         "postpone": "push back, put back",
         "refuse": "turn down",
         "resembles": "looks like",
@@ -783,10 +782,10 @@ IDIOMS = {
         "are sold out": "are out of stock",
         "early": "ahead of schedule, ahead of time",
         "late": "behind schedule",
-        "in advance": "up front, ahead of the event",
+        "pays in advance": "pays up front",
+        "pay in advance": "pay up front",
         "simultaneously": "in parallel, at the same time",
-        "was founded in": "has existed since, has been around since, has been in existence since",
-        "failed": "did not pass, did not succeed, was unsuccessful, were unsuccessful, was not successful",
+        "failed": "was unsuccessful, were unsuccessful, was not successful",
         "years old": "years of age",
         "is off sick": "is on sick leave, is out sick, has called in sick, called in sick, is off work sick",
         "is on": f"can be found on, is found on, is located on, is away on, {_turned('on')}",
@@ -799,13 +798,12 @@ IDIOMS = {
         "is missing": "has gone missing, went missing, can not be found",
         "is dead": "passed away, has died, is deceased, has passed away, is no longer alive",
         "died": "passed away",
-        "is pregnant": "is expecting a baby, is expecting a child, is expecting",
+        "is pregnant": "is expecting a baby, is expecting a child",
         "is retired": "has retired, is in retirement",
         "has broken down": "broke down",
-        "is fully booked": "has no vacancies, is booked out, is booked solid, is booked up, has no free rooms",
+        "is fully booked": "is booked out, is booked solid, is booked up, has no free rooms",
         "is satisfied with": "is happy with, is content with, is pleased with",
         "is known for": "is famous for",
-        "is accustomed to": "is used to",
         "is in hospital": "is hospitalised, is hospitalized, is in the hospital, has been hospitalised",
         "binding": "legally binding",
         "chf": "swiss francs, swiss franc",
@@ -819,21 +817,17 @@ IDIOMS = {
         "is understaffed": "is short of staff, is short-staffed, does not have enough staff",
         "is slow": "takes a long time, takes ages",
         "ends at": "is over at, finishes at, comes to an end at",
-        "was built in": "dates from, dates back to",
         "for sale": "up for sale",
         "is under": "lies under, is lying under",
         "is behind": "lies behind, stands behind",
-        "causes": "leads to, results in, brings about",
-        "cause": "lead to, result in, bring about",
-        "caused": "led to, resulted in, brought about",
+        "causes": "results in, brings about",
+        "cause": "result in, bring about",
+        "caused": "resulted in, brought about",
         "ensures": "makes sure that, sees to it that",
         "ensure": "make sure that, see to it that",
         "checks": "takes a look at, has a look at",
-        "eats breakfast": "has breakfast",
-        "eats lunch": "has lunch",
-        "eats dinner": "has dinner",
         "in person": "face to face, face-to-face",
-        "by post": "by mail, by letter, by regular mail, via post",
+        "by post": "by letter, via post",
         "by card": "with a card, with card, with his card, with her card",
         "in cash": "with cash, cash in hand",
         "outdated": "out of date, out-of-date",
@@ -841,7 +835,7 @@ IDIOMS = {
         "except": "with the exception of, apart from, other than, except for, aside from",
         "hourly": "by the hour",
         "daily": "every single day, by the day",
-        "per person": "a head, per head, apiece",
+        "per person": "per head",
         "cinema": "movie theater, movie theatre",
         "hard-drive": "hard drive, hard disk, harddisk",
         "works": "is in working order, functions properly",
@@ -999,7 +993,7 @@ allow permit
 need require necessitate
 prefer favor favour
 show display
-receive obtain get fetch
+receive obtain get
 cancel terminate
 build construct erect
 try attempt endeavour endeavor
@@ -1016,7 +1010,7 @@ reduce decrease lower diminish
 verify check validate
 modify alter change amend
 hire recruit
-inform notify alert tell
+inform notify alert
 gather collect
 organize organise arrange
 manage handle
@@ -1059,7 +1053,7 @@ vaccinate immunize
 refund reimburse
 categorize classify
 supervise oversee
-disturb bother annoy irritate
+disturb bother
 forecast predict
 vanish disappear
 remain stay
@@ -1068,7 +1062,7 @@ accompany escort
 acquire procure
 astonish amaze
 want desire wish
-omit exclude skip
+omit exclude
 fund finance
 ignore disregard
 manufacture produce
@@ -1109,17 +1103,12 @@ find discover
 award grant
 attach enclose append
 seem appear
-cite quote
 create generate
 demolish raze
 activate enable
 deactivate disable
 exchange swap
 exceed surpass
-execute perform
-monitor observe
-remember recall
-suspend pause
 proceed continue
 convert transform
 update refresh
@@ -1276,18 +1265,13 @@ beginner novice
 expert specialist
 defect flaw
 janitor caretaker
-kindergarten nursery
 pupil student
 football soccer
 floor storey
 dinner supper
-tenant lodger renter
-turnover revenue
+tenant renter
 biscuit cookie
-sneaker trainer
 pram stroller pushchair
-queue line
-developer programmer
 """
 OTHERS = """
 fast quick rapid speedy quickly rapidly swift swiftly
@@ -1551,18 +1535,15 @@ concurrently simultaneously
 landed arrived
 extension ext
 coworking co-working
-ram memory
 beforehand in-advance
 kaputt defekt
 leitet führt
 e-mailem mailem emailem mejlem
-kosten preise
 krank erkrankt
 erlaubt gestattet
 verboten untersagt
-chef vorgesetzter vorgesetzte leiter
+chef vorgesetzter vorgesetzte
 mietet pachtet
-rozmawia mówi
 tylko wyłącznie
 codziennie dziennie
 """
