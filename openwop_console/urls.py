@@ -12,7 +12,7 @@ from openwop_console import errors, openapi, sign_in, views
 from openwop_console.mcp import views as mcp
 from openwop_console.oauth import views as oauth
 from openwop_console.runtime.views import run_again, run_answer, run_fork, run_steer
-from openwop_console.sign_in import second_factor, single_sign_on
+from openwop_console.sign_in import second_factor_pages, single_sign_on
 
 handler400 = errors.bad_request
 handler403 = errors.permission_denied
@@ -25,9 +25,9 @@ public: list[URLPattern] = [
     path("healthz", openapi.health, name="health"),
     path("readyz", openapi.readiness, name="readiness"),
     path("login", host_pages.parameters("next")(sign_in.SignIn.as_view()), name="account_login"),
-    path("login/code", second_factor.SecondStep.as_view(), name="mfa_authenticate"),
-    path("login/code/passkey", second_factor.step_options, name="passkey-options"),
-    path("login/passkey", second_factor.passkey_sign_in, name="passkey-sign-in"),
+    path("login/code", second_factor_pages.SecondStep.as_view(), name="mfa_authenticate"),
+    path("login/code/passkey", second_factor_pages.step_options, name="passkey-options"),
+    path("login/passkey", second_factor_pages.passkey_sign_in, name="passkey-sign-in"),
     path("login/provider", single_sign_on.start, name="single-sign-on"),
     path("login/provider/callback", single_sign_on.callback, name="single-sign-on-callback"),
     path("set-password/<str:operator_id>/<str:token>", sign_in.set_password, name="set-password"),
@@ -58,11 +58,11 @@ pages: list[URLPattern] = [
     path("settings", views.settings, name="settings"),
     path("health", views.host_health, name="host-health"),
     path("settings/password", sign_in.change_password, name="password"),
-    path("settings/second-factor", second_factor.second_factor, name="second-factor"),
-    path("settings/second-factor/codes", second_factor.renew_codes, name="second-factor-codes"),
-    path("settings/second-factor/passkeys", second_factor.add_passkey, name="passkey-add"),
-    path("settings/second-factor/passkeys/remove", second_factor.remove_passkey, name="passkey-remove"),
-    path("settings/second-factor/off", second_factor.turn_off, name="second-factor-off"),
+    path("settings/second-factor", second_factor_pages.second_factor, name="second-factor"),
+    path("settings/second-factor/codes", second_factor_pages.renew_codes, name="second-factor-codes"),
+    path("settings/second-factor/passkeys", second_factor_pages.add_passkey, name="passkey-add"),
+    path("settings/second-factor/passkeys/remove", second_factor_pages.remove_passkey, name="passkey-remove"),
+    path("settings/second-factor/off", second_factor_pages.turn_off, name="second-factor-off"),
     path("settings/grants/<str:key_id>/revoke", views.revoke_grant, name="grant-revoke"),
     path("api", views.api, name="api"),
     path("glossary", views.glossary_page, name="glossary"),

@@ -1,6 +1,7 @@
 """Which commitments are due, what later entries and runs say of those that wait, and what is stale (RFC 0068 C).
 
-They are fired by ``openwop_console.runtime.commitment_firing``.
+They are found in text by ``memory.text.intentions``, kept by ``inference``, and fired by
+``openwop_console.runtime.commitment_firing``.
 """
 
 import re

@@ -1,4 +1,7 @@
-"""When a row with an end time is over: one rule, as an ORM condition, as SQL text, and for a value."""
+"""When a row with an end time is over: one rule, as an ORM condition, as SQL text, and for a value.
+
+Reads of memory ask it in ``memory.adapter``: runs in ``runs``, pages in ``console``.
+"""
 
 from datetime import datetime, timedelta
 

@@ -1,4 +1,7 @@
-"""Lists as JSON and CSV files, streamed whole at any length. Cells are escaped against spreadsheet formulas."""
+"""Lists as JSON and CSV files, streamed whole at any length. Cells are escaped against spreadsheet formulas.
+
+The ledger, which may be long, has files of its own, made in the background: ``memory.entry_files``.
+"""
 
 import csv
 import io

@@ -1,7 +1,8 @@
 """Leases on rows: claim, renew, release and take over, each one conditional UPDATE.
 
 The lease of a dead holder expires, and the next to claim takes the row over. ``holder`` is the fence: a holder writes
-only ``while_held``, so one that was overtaken changes nothing.
+only ``while_held``, so one that was overtaken changes nothing. A run's lease is taken by ``runs.claim`` and given back
+by ``runs.hand_back`` and by the last ``runs.progress`` of a step.
 """
 
 import os

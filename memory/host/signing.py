@@ -2,7 +2,8 @@
 guessed.
 
 Each purpose has its own key, derived from ``OPENWOP_SECRET_KEY`` and the purpose alone, so all hosts with one secret
-sign alike and no key is stored. ``OPENWOP_SECRET_KEY_FALLBACKS`` still verify their signatures but sign nothing.
+sign alike and no key is stored. Webhooks are signed with the secret of their subscription, where they are sent.
+``OPENWOP_SECRET_KEY_FALLBACKS`` still verify their signatures but sign nothing.
 """
 
 import base64

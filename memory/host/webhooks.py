@@ -1,7 +1,8 @@
 """Webhook subscriptions and their deliveries; the only writer of both.
 
 Deliveries are made from the outbox, tried until one succeeds or a day is over, and kept as a log. This module decides
-which delivery is due, who tries it and what follows from an attempt; the worker's ``webhook_sender`` sends the request.
+which delivery is due, who tries it and what follows from an attempt; the worker's ``webhook_sender`` signs
+and sends the request.
 """
 
 import base64

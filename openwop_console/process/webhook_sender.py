@@ -1,4 +1,4 @@
-"""Send due webhook deliveries from a thread inside the worker, next to the scheduler's.
+"""Sign due webhook deliveries and send them from a thread inside the worker, next to the scheduler's.
 
 Requests share one event loop, so that a slow receiver delays neither other deliveries nor runs; only the sender's
 loop writes claims and outcomes. Any number of workers may run one: each delivery is claimed under a lease, and one
