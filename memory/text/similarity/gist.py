@@ -311,22 +311,8 @@ def _past(tokens: Sequence[Token]) -> set[int]:
     return found
 
 
-# What happens to somebody once: "was promoted" and "has been promoted" are one.
-ONCE = frozenset(
-    (
-        "promoted",
-        "appointed",
-        "elected",
-        "hired",
-        "fired",
-        "dismissed",
-        "founded",
-        "built",
-        "awarded",
-        "injured",
-        "stolen",
-    )
-)
+# What happens to a person or a thing once: "was promoted" and "has been promoted" are one.
+ONCE = frozenset("promoted appointed elected hired fired dismissed founded built awarded injured stolen".split())
 
 
 def _bound(tokens: Sequence[Token]) -> list[tuple[int, int]]:

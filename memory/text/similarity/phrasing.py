@@ -54,10 +54,8 @@ for _phrase, _meaning in sorted(words.IDIOMS.items(), key=lambda each: -len(each
 
 def rephrased(tokens: list[Token], kinds: int) -> list[Token]:
     """The tokens in the wording that the others are compared in."""
-    ruled = _ruled(tokens)
-    if kinds & WORDED:
-        ruled = reworded(ruled, BEFORE_PHRASES)
-    plain = _plainly(ruled) if kinds & IDIOM or ruled is not tokens else ruled
+    plain = reworded(tokens, BEFORE_PHRASES) if kinds & WORDED else tokens
+    plain = _plainly(plain) if kinds & IDIOM or plain is not tokens else plain
     if kinds & NEGATION:
         plain = list(_without_denial(plain))
     if plain is not tokens:
@@ -90,33 +88,6 @@ def _shaped(tokens: list[Token]) -> list[Token]:
         if any(token.raw == word for token in tokens):
             tokens = RELATIONS[word](tokens)
     return tokens
-
-
-def _ruled(tokens: list[Token]) -> list[Token]:
-    """ "It is (not) allowed to park here" is "parking here is allowed (forbidden)"."""
-    if len(tokens) < SHORTEST_RULE or [token.raw for token in tokens[:2]] != ["it", "is"]:
-        return tokens
-    denied = tokens[2].word == "not"
-    rule = tokens[2 + denied].raw
-    base = tokens[4 + denied].raw if len(tokens) > 4 + denied else ""
-    if rule not in RULES or tokens[3 + denied].raw != "to" or not tokens[4 + denied : 5 + denied] or base == "be":
-        return tokens
-    if not tokens[4 + denied].kind & COMMON:
-        return tokens
-    forms = (base + "ing", base + base[-1] + "ing", base.removesuffix("e") + "ing")
-    going = next((form for form in forms if words.classify(form) == words.COMMON), forms[0])
-    meant = "forbidden" if denied == RULES[rule] else "allowed"
-    rest = tokens[5 + denied :]
-    ending = tokens[-1].kind & BREAKING
-    if rest and not rest[0].kind & PREPOSITION:
-        last = rest[-1].without_kind(BREAKING)
-        return [_token(going), *rest[:-1], last, _token("is"), _token(meant).with_kind(ending)]
-    deed = [_token(going), _token("is"), _token(meant).with_kind(tokens[4 + denied].kind & BREAKING)]
-    return [*deed, *rest]
-
-
-SHORTEST_RULE = 5
-RULES = {"allowed": True, "permitted": True, "forbidden": False, "prohibited": False}
 
 
 def _token(word: str) -> Token:

@@ -81,7 +81,7 @@ def agree(a: Spoken, b: Spoken) -> bool:
 
 
 def consequences(said: Spoken) -> Iterator[Spoken]:
-    """What it says of how it is now."""
+    """What follows from the change that it tells of, each as a statement of its own."""
     if said.kinds & WORDED and not said.strict and not said.kinds & ASKS:
         for tokens in implied(said.tokens):
             yield Spoken(tokens, reduce(or_, [token.kind for token in tokens], 0))

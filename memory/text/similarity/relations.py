@@ -153,15 +153,6 @@ def _in_office(tokens: list[Token]) -> list[Token]:
     return [*tokens[:at], *_words("is the"), token_of(ROLES[tokens[at].raw]), token_of("of"), *what]
 
 
-def _employed(tokens: list[Token]) -> list[Token]:
-    """ "Ana's employer is Bosch" is "Ana works for Bosch"."""
-    at = _place(tokens, "employer")
-    of = at and tokens[at - 1].kind & OWNS and tokens[at + 1 : at + 2] and tokens[at + 1].raw in IS
-    if not of or not is_noun(tokens[:at]):
-        return tokens
-    return [*tokens[: at - 1], tokens[at - 1].without_kind(OWNS), *_words("works for"), *tokens[at + 2 :]]
-
-
 def _reporting(tokens: list[Token]) -> list[Token]:
     """ "Ana reports to Ben" is "Ana's manager is Ben"."""
     at = _place(tokens, "reports")
@@ -445,15 +436,6 @@ def _active_in_german(tokens: list[Token]) -> list[Token]:
 SHORTEST_STEP = 5
 
 
-def _born(tokens: list[Token]) -> list[Token]:
-    """ "Ana's birthplace is Lima" is "Ana was born in Lima"."""
-    at = _place(tokens, "birthplace")
-    of = at and tokens[at - 1].kind & OWNS and tokens[at + 1 : at + 2] and tokens[at + 1].raw in IS
-    if not of or not is_name(tokens[:at]):
-        return tokens
-    return [*tokens[: at - 1], tokens[at - 1].without_kind(OWNS), *_words("was born in"), *tokens[at + 2 :]]
-
-
 def _made_by(tokens: list[Token]) -> list[Token]:
     """ "Ana is the author of the book" is "Ana wrote the book"."""
     at = next(place for place, token in enumerate(tokens) if token.raw in MAKERS)
@@ -490,37 +472,6 @@ NO_OBJECTS = frozenset(
 )
 
 
-def _compared(tokens: list[Token]) -> list[Token]:
-    """ "Ana is younger than Ben" is "Ben is older than Ana"."""
-    at = _place(tokens, "than")
-    other = GREATER.get(tokens[at - 1].raw, "") if at > 2 else ""
-    less, more = tokens[: at - 2], tokens[at + 1 :]
-    if not other or tokens[at - 2].raw not in IS or not is_noun(less) or not is_noun(more):
-        return tokens
-    if any(token.kind & (PRONOUN | VALUE) for token in (*less, *more)):
-        return tokens
-    plural = less[-1].raw.endswith("s") and not less[-1].kind & CAPITAL
-    if plural != (more[-1].raw.endswith("s") and not more[-1].kind & CAPITAL):
-        return tokens
-    whole = [*more, tokens[at - 2], token_of(other), tokens[at], *less]
-    return with_clause_end(whole, tokens[-1])
-
-
-# By the smaller one. Of "lighter" and "shorter" there are two greater ones.
-GREATER = {
-    "younger": "older", "smaller": "bigger", "lower": "higher", "slower": "faster",
-    "poorer": "richer", "weaker": "stronger", "worse": "better", "colder": "warmer", "narrower": "wider",
-    "shallower": "deeper", "thinner": "thicker", "newer": "older",
-}  # fmt: skip
-
-
-def _peopled(tokens: list[Token]) -> list[Token]:
-    """ "The crew has 7 members" is "the crew has 7 people"."""
-    at = _place(tokens, "members")
-    counted = at == len(tokens) - 1 and at > 2 and tokens[at - 1].kind & VALUE and tokens[at - 2].raw in ("has", "have")
-    return with_clause_end([*tokens[:at], token_of("people")], tokens[-1]) if counted else tokens
-
-
 def _owned(tokens: list[Token]) -> list[Token]:
     """ "The owner of the van is Ana" and "owner of the van = Ana" is "Ana owns the van"."""
     at = _place(tokens, "owner")
@@ -529,21 +480,6 @@ def _owned(tokens: list[Token]) -> list[Token]:
     if not of or not is_name(tokens[verb + 1 :]) or not is_noun(tokens[at + 2 : verb]):
         return tokens
     return with_clause_end([*tokens[verb + 1 :], token_of("owns"), *tokens[at + 2 : verb]], tokens[-1])
-
-
-def _of_a_period(tokens: list[Token]) -> list[Token]:
-    """ "The notice period is 3 months" is "the notice period lasts 3 months"."""
-    at = _place(tokens, "period")
-    timed = at and len(tokens) == at + 4 and tokens[at + 1].raw in IS and tokens[-1].raw in LASTING
-    return [*tokens[: at + 1], token_of("lasts"), *tokens[at + 2 :]] if timed and tokens[-2].kind & VALUE else tokens
-
-
-def _of_a_duration(tokens: list[Token]) -> list[Token]:
-    """ "The duration of the course is 6 weeks" is "the course lasts 6 weeks"."""
-    at = _place(tokens, "duration")
-    verb = next((place for place, token in enumerate(tokens) if token.raw in IS), 0)
-    of = at <= 1 and verb > at + 2 and tokens[at + 1].raw == "of" and tokens[-1].raw in LASTING
-    return [*tokens[at + 2 : verb], token_of("lasts"), *tokens[verb + 1 :]] if of else tokens
 
 
 def _named_last(tokens: list[Token]) -> list[Token]:
@@ -588,21 +524,15 @@ RELATIONS: dict[str, Rule] = {
     **dict.fromkeys(("half", "quarter", "past"), _on_the_clock),
     **dict.fromkeys(RIDES, _riding),
     **dict.fromkeys(IMPERSONAL, _impersonal),
-    "employer": _employed,
     "reports": _reporting,
     "over": _taking_over,
     **dict.fromkeys(("replaced", "succeeded"), _replacing),
     **dict.fromkeys(HANDING, _handed_over),
     "included": _included,
     "switched": _switched_as,
-    "birthplace": _born,
     **dict.fromkeys(MAKERS, _made_by),
     **dict.fromkeys(DOERS, _doing),
-    "than": _compared,
-    "members": _peopled,
     "owner": _owned,
-    "period": _of_a_period,
-    "duration": _of_a_duration,
     **dict.fromkeys(COPULAS_ABROAD, _named_last),
     "instead": _put_instead,
 }

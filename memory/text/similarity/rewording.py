@@ -21,11 +21,11 @@ from memory.text.similarity.tokens import (
     WORD,
     Token,
 )
-from memory.text.similarity.wordings import CLOSED, CONSEQUENCES, OPPOSITES, SMALLER, VERBS, Element, Wording
+from memory.text.similarity.wordings import CLOSED, COMPARED, CONSEQUENCES, OPPOSITES, VERBS, Element, Wording
 
 Slots = dict[str, list[Token]]
 PHONE = re.compile(r"\+?\d[\d-]{5,}")
-LONGEST, LONGEST_REST, MOST_IN_A_VALUE, MOST_IN_A_DATE, SHORTEST_GERUND, FEWEST_DIGITS = 24, 12, 3, 4, 6, 5
+LONGEST, LONGEST_REST, MOST_IN_A_VALUE, MOST_IN_A_DATE, SHORTEST_GERUND = 24, 12, 3, 4, 6
 PERSONS = frozenset(
     """
     employee employees student students visitor visitors guest guests member members user users tenant tenants driver
@@ -73,7 +73,7 @@ def reworded(tokens: list[Token], by_word: dict[str, list[Wording]]) -> list[Tok
 
 
 def implied(tokens: list[Token]) -> Iterator[list[Token]]:
-    """What the statement says of how it is now."""
+    """What follows from the change that the statement tells of."""
     raws = _words(tokens)
     known = raws & CONSEQUENCES.keys()
     if known and len(tokens) <= LONGEST:
@@ -169,7 +169,7 @@ def _in_form(sort: str, part: list[Token]) -> list[Token]:
         return _of_one(part)
     if sort == "many":
         return [token_of(words.third_person(head.raw))]
-    other = {"opposite": OPPOSITES, "greater": SMALLER}.get(sort)
+    other = {"opposite": OPPOSITES, "compared": COMPARED}.get(sort)
     return [token_of(other[head.raw])] if other else part
 
 

@@ -25,6 +25,8 @@ FIRST = """
 {r:base} needs {x} = without {x}, you|one|nobody can|may not? {r:rest}
     / you|one|nobody|customers can|may|could not? {r:rest} without {x}
 {s} needs {x} to {r} = {s} can|may not {r:rest} without {x} / without {x}, {s} can|may not {r:rest}
+{r:ing} is allowed = it is allowed|permitted to {r:verbal} / it is not forbidden|prohibited to {r:verbal}
+{r:ing} is forbidden = it is forbidden|prohibited to {r:verbal} / it is not allowed|permitted to {r:verbal}
 {r:ing} is {a} = it is {a:adjective} to {r:rest}
 {r:ing} {x} is {a} = {x} is|are {a:easy} to {r:word}
 we {v} {y} with {x} = we use {x:name} to {v:word} {y}
@@ -125,6 +127,11 @@ only {x} can see {r} = {r:rest} is|are visible only|solely to {x} / {r:rest} is|
 {x} must have at least {v} {y} = {x} must be at least {v:value} {y:word} long
     / {x} must be {v:value} {y:word} or longer / the? minimum {x} length is|= {v:value} {y:word}
 {x} has {y} = {x} suffers|suffer from {y:illness} / {x} was|is diagnosed with {y} / {x} owns|own {y:counted}
+{x} was born in {y} = {x's:name} birthplace is {y:rest}
+{x} works for {y} = {x's} employer is {y:rest}
+{x} lasts {v} = the? duration of {x} is {v:lasting}
+{x} period lasts {v} = {x} period is {v:lasting}
+{x} has {v} people = {x} has|have {v:value} members
 {x} has asthma = {x} is a|an? asthmatic
 {x} has diabetes = {x} is a? diabetic
 {x} has epilepsy = {x} is a|an? epileptic
@@ -153,7 +160,7 @@ inform {x} {r} = let {x} know {r:rest}
 {r:ing} {p} is forbidden = {r:gerund} is forbidden {p:place} / you|one must not {r:word} {p:place}
     / you|one may|can not {r:staying} {p:place} / no {r:banned} {p:place} / do? not|never {r:verbal} {p:place}
 {r:ing} is forbidden = you|one must not {r:rest} / do? not|never {r:verbal} / no {r:banned}
-{r:ing} {p} is allowed = you|one can|may {r:staying} {p:place}
+{r:ing} {p} is allowed = {r:gerund} is allowed|permitted {p:place} / you|one can|may {r:staying} {p:place}
 {y} is not accepted in {x} = {x} does|do? not accept|take {y:cash} / {y:plain} is|are not accepted|taken in|at {x}
 {y} is forbidden in {x} = {x} does|do? not allow|permit|tolerate|accept {y:plain}
     / {x} forbids|bans|prohibits {y:plain} / {y:plain} is|are forbidden from {x}
@@ -170,7 +177,7 @@ every {x:one} = all of? the? {x:subject}
 {x} not like {y} = {x} does|do? not care for {y} / {x} is not a fan of {y}
 {x} likes {y} = {x} is a fan of {y}
 {x} is too {a:opposite} = {x} is not {a:opposite} enough
-{b} is {a:greater} than {x} = {x} is {a:greater} than {b}
+{b} is {a:compared} than {x} = {x:people} is|are {a:compared} than {b:people}
 {b} is cheaper than {x} = {x} is more expensive than {b}
 {x} stays in {y} = {x} never leaves|leave {y:owned} / {x} always stays|stay in {y}
 {x} is always open = {x} is never closed
@@ -249,11 +256,15 @@ OPPOSITES = dict(
     late/early thin/thick quiet/loud cheap/expensive expensive/cheap heavy/light
     """.split()
 )
-# By the greater one, of which there may be two for one smaller.
-SMALLER = {
-    "taller": "shorter", "longer": "shorter", "heavier": "lighter", "louder": "quieter", "nearer": "farther",
-    "closer": "farther", "easier": "harder", "safer": "riskier",
-}  # fmt: skip
+# Of each pair the second is compared: "younger than" is "older than" the other way round.
+COMPARED = dict(
+    pair.split("/")
+    for pair in """
+    younger/older smaller/bigger lower/higher slower/faster poorer/richer weaker/stronger worse/better colder/warmer
+    narrower/wider shallower/deeper thinner/thicker newer/older taller/shorter longer/shorter heavier/lighter
+    louder/quieter nearer/farther closer/farther easier/harder safer/riskier
+    """.split()
+)
 # The verbs of nouns for what is done, after a verb that says little.
 # The verbs of nouns for what is done, by what stands around them.
 DEEDS = {
@@ -272,7 +283,7 @@ VERBS = {noun: verb for verbs in DEEDS.values() for noun, verb in verbs.items()}
 # The words that a slot of the sort may hold; of those with a value another word is made.
 CLOSED: dict[str, frozenset[str] | dict[str, str]] = {
     "opposite": OPPOSITES,
-    "greater": SMALLER,
+    "compared": COMPARED,
     **DEEDS,
     "demonym": DEMONYMS,
 }
@@ -280,7 +291,7 @@ CLOSED |= {
     sort: frozenset(words.split())
     for sort, words in {
         "adjective": """
-            forbidden prohibited allowed permitted possible impossible important essential necessary advisable
+            possible impossible important essential necessary advisable
             recommended dangerous safe risky free hard difficult easy cheap expensive legal illegal mandatory
             compulsory
         """,
