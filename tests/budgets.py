@@ -1,10 +1,33 @@
-"""How much a test tries: little in ``make test``, much in ``make test-all``."""
+"""How much a test tries, and how long what it tries may take."""
 
 import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
+# Little in ``make test``, much in ``make test-all``.
 THOROUGH = bool(os.environ.get("OPENWOP_TEST_THOROUGH"))
+# What a million rounds of an empty loop take, in seconds of CPU, on the machine whose seconds the limits of tests are.
+USUAL = 0.025
 
 
 def examples(number: int) -> int:
     """As many examples of a property in a thorough run, a quarter of them in a quick one."""
     return number if THOROUGH else max(number // 4, 3)
+
+
+@contextmanager
+def cpu_within(seconds: float) -> Iterator[None]:
+    """What is done in it takes less CPU time than that. On a machine that is slower than usual, or is slowed by others
+    just now, it may take longer in proportion."""
+    began = time.process_time()
+    yield
+    took = time.process_time() - began
+    assert took < seconds or took < seconds * _slowness(), f"{took:.2f} s of CPU, not {seconds}"
+
+
+def _slowness() -> float:
+    began = time.process_time()
+    for _ in range(1_000_000):
+        pass
+    return max((time.process_time() - began) / USUAL, 1)

@@ -26,7 +26,7 @@ from memory.text.redactor import (
     secret_shapes,
     strings_in,
 )
-from tests.budgets import examples
+from tests.budgets import cpu_within, examples
 
 SECRET = 'sk-Tä+/"key"=ü&9'
 PRINTABLE = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), min_size=8, max_size=40)
@@ -50,9 +50,8 @@ def test_seven_characters_are_left_and_eight_are_not() -> None:
 @pytest.mark.parametrize("unit", ["a", "ab", "-=", "abc" * 50])
 def test_a_repetitive_secret_is_redacted_whole_and_its_redactor_is_built_at_once(unit: str) -> None:
     value = (unit * 4000)[:4000]
-    began = time.process_time()
-    made = redactor(long=value)
-    assert time.process_time() - began < 1
+    with cpu_within(1):
+        made = redactor(long=value)
     for form in forms_of(value):
         assert made.redact(f"<{form}>").text in ("<[REDACTED:long]>", "<[REDACTED:long]=>", "<[REDACTED:long]==>")
     assert made.redact(f"x {unit * 3} y").text == f"x {unit * 3} y" or len(unit) * 3 >= MOST_REPEATED
@@ -60,9 +59,8 @@ def test_a_repetitive_secret_is_redacted_whole_and_its_redactor_is_built_at_once
 
 def test_many_lengths_of_one_repetition_cost_a_repetitive_text_no_more_than_one() -> None:
     made = Redactor((f"s{length}", "a" * length) for length in range(8, 600))
-    began = time.process_time()
-    assert made.redact("a" * 20_000).text.startswith("[REDACTED:s")
-    assert time.process_time() - began < 10
+    with cpu_within(10):
+        assert made.redact("a" * 20_000).text.startswith("[REDACTED:s")
 
 
 @given(st.text("ab", min_size=1, max_size=40), st.integers(1, 300), st.text("ab", max_size=30))
@@ -149,9 +147,8 @@ def test_a_long_repetition_costs_what_any_long_text_costs() -> None:
 def test_a_tenant_s_fill_of_unicode_secrets_is_built_in_a_moment() -> None:
     rng = random.Random(5)
     secrets = [(f"s{number}", "".join(chr(rng.randrange(0x4E00, 0x9FFF)) for _ in range(1800))) for number in range(96)]
-    began = time.process_time()
-    made = Redactor(secrets)
-    assert time.process_time() - began < 1
+    with cpu_within(1):
+        made = Redactor(secrets)
     assert made.redact(f"x {secrets[17][1]} y {quote(secrets[90][1])}").text == "x [REDACTED:s17] y [REDACTED:s90]"
 
 
