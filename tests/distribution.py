@@ -82,11 +82,13 @@ class Files(LoadScopeScheduling):  # type: ignore[misc]  # pytest-xdist is not t
         return written
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes() -> None:
     """Before the workers begin: what they all copy is made while they collect."""
     templates.begin()
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Files | None:
     """Of ``--dist loadfile``."""
     return Files(config, log) if config.getvalue("dist") == "loadfile" else None

@@ -61,7 +61,7 @@ LINK = re.compile(r'<a\b[^>]*?\bhref="([^"]+)"')
 GRAVE = {"moderate", "serious", "critical"}
 # What a look at a sample of a page looks at: rows of tables and of what is folded, what it unfolds of neighbours, and
 # of all.
-ROWS, FOLDED, UNFOLDED = 8, 2, 12
+ROWS, FOLDED, UNFOLDED = 3, 1, 5
 SHELL = ".nav-fold, dialog"
 UNFOLD = """([folded, most]) => {
   const found = [...document.querySelectorAll(folded)];

@@ -14,7 +14,7 @@ from tools.bench.plan import Plan
 
 TINY = ["--quick", "--engine", "sqlite", "--largest", "1000", "--rounds", "1", "--calls", "3"]
 # The rows that take more time than all others together; a thorough run asks for them too.
-LONG = {"B1", "B2", "B3", "B4", "B18", "B19", "B24", "B26", "B27", "B28"}
+LONG = {"B1", "B2", "B3", "B4", "B5", "B10", "B16", "B18", "B19", "B24", "B26", "B27", "B28"}
 
 
 def test_the_bench_prints_every_row_and_leaves_the_configured_database_alone(
@@ -26,7 +26,7 @@ def test_the_bench_prints_every_row_and_leaves_the_configured_database_alone(
     call_command(Command(), *TINY, "--rows", ",".join(wanted), stdout=out)
     rows = [line.split()[0] for line in out.getvalue().splitlines() if " sqlite " in line]
     assert list(dict.fromkeys(rows)) == sorted(wanted, key=lambda name: (name[0], int(name[1:])))
-    assert [rows.count(name) for name in ("B5", "B12", "B14")] == [2, 8, 2]
+    assert [rows.count(name) for name in ("B12", "B14")] == [8, 2]
     assert "Only the ratios count" in out.getvalue()
     assert [file for file in tmp_path.rglob("*.sqlite3*") if file.stat().st_size] == []
 

@@ -211,7 +211,7 @@ class Story:
 
     def start(self) -> None:
         seam = {"OPENWOP_TEST_SEAM_ENABLED": "true"}
-        self.console.start("--workers", "6", OPENWOP_OUTBOUND_ALLOW="127.0.0.1", **seam)
+        self.console.start("--workers", "4", OPENWOP_OUTBOUND_ALLOW="127.0.0.1", **seam)
 
     def client(self, tenant: str, role: str = "owner") -> httpx.Client:
         name = f"{tenant}/{role}"
