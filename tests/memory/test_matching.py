@@ -563,7 +563,7 @@ def test_a_long_text_of_codes_is_read_in_a_moment() -> None:
 
 
 def _mention_within(seconds: float, name: tuple[str, ...], text: str) -> Mention:
-    """What ``mention`` finds. The limits are two to four times what it takes, so that a cost that is quadratic shows in
+    """What ``mention`` finds. The limits are two to six times what it takes, so that a cost that is quadratic shows in
     texts of this length."""
     with cpu_within(seconds):
         return mention(name, text)
@@ -612,4 +612,4 @@ def test_a_run_of_backslashes_is_read_in_a_moment() -> None:
 
 def test_a_label_that_never_ends_is_read_in_a_moment() -> None:
     text = "xn--" + "a" * 60_000 + "-" + "9z" * 50_000
-    assert _mention_within(0.35, (search_form(ANA),), text) is NONE
+    assert _mention_within(1, (search_form(ANA),), text) is NONE
