@@ -165,7 +165,7 @@ class Declared:
         parsed = [json.loads(text) if text is not None and name in self._json else text for name, text in pairs]
         return self._read(parsed)
 
-    def rows(self, tenant_id: UUID) -> Iterator[tuple[UUID, list[Any]]]:
+    def rows(self, tenant_id: UUID) -> Iterable[tuple[UUID, list[Any]]]:
         """Every row with the values that are looked through."""
         if not self._any_after.fetch(tenant_id, NO_ROW):
             return
