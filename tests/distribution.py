@@ -71,6 +71,21 @@ _left: Counter[str] = Counter()
 class Files(LoadScopeScheduling):  # type: ignore[misc]  # pytest-xdist is not typed
     """A unit of work is a file without its tests of a shared console, or all those tests of one shared console."""
 
+    def remove_node(self, node: Any) -> str | None:
+        """The test that ran when its worker ended has failed, as one that hangs until the worker ends with its stacks.
+
+        It is not begun again by the worker in its place, as pytest-xdist would: it would hang as long, twelve times.
+        """
+        units = self.assigned_work[node].values()
+        for unit in units:
+            for nodeid, is_completed in unit.items():
+                if not is_completed:
+                    unit[nodeid] = True
+                    super().remove_node(node)
+                    return nodeid
+        super().remove_node(node)
+        return None
+
     def _split_scope(self, nodeid: str) -> str:
         return self._consoles.get(nodeid) or nodeid.partition("::")[0]
 
