@@ -31,12 +31,13 @@ class Pass(TenantOwned):
     writer = "memory.passes"
     personal = Personal(
         "passes",
-        ("memory_ref", "options", "outcome", "doing"),
+        ("memory_ref", "options", "outcome"),
         unnamed=("memory_ref",),
         page=("run", "run_id"),
     )
     impersonal = {
         "code": CODE,
+        "doing": "this host's words for a step, which may be the name of a store",
         "holder": HOLDER,
         "kind": KIND,
         "requested_by": PRINCIPAL,

@@ -563,7 +563,7 @@ def test_a_long_text_of_codes_is_read_in_a_moment() -> None:
 
 
 def _mention_within(seconds: float, name: tuple[str, ...], text: str) -> Mention:
-    """What ``mention`` finds. The limits are two to six times what it takes, so that a cost that is quadratic shows in
+    """What ``mention`` finds. The limits are about six times what it takes, so that a cost that is quadratic shows in
     texts of this length."""
     with cpu_within(seconds):
         return mention(name, text)
@@ -583,7 +583,7 @@ def test_long_texts_of_rare_codes_are_read_in_a_moment() -> None:
         "\u0430na ",
     ):
         text = part * (60_000 // len(part))
-        assert _mention_within(0.3, (search_form(ANA), "marta kowalska"), text) is NONE, part
+        assert _mention_within(1, (search_form(ANA), "marta kowalska"), text) is NONE, part
 
 
 def test_a_name_in_many_words_of_base32_is_looked_for_in_a_moment() -> None:
@@ -600,9 +600,9 @@ def test_a_name_does_not_reach_from_one_part_of_a_value_to_the_next() -> None:
 
 
 def test_a_long_text_of_fields_is_read_in_a_moment() -> None:
-    assert _mention_within(0.6, ("ab cd ef gh",), "ab: cd: ef: " * 2000 + "gh") is SUSPECTED
+    assert _mention_within(2, ("ab cd ef gh",), "ab: cd: ef: " * 2000 + "gh") is SUSPECTED
     alike = "words so alike are not looked for apart"
-    assert _mention_within(0.1, ("li li li wu",), "li: " * 6_000 + "wu") is NONE, alike
+    assert _mention_within(0.4, ("li li li wu",), "li: " * 6_000 + "wu") is NONE, alike
 
 
 def test_a_run_of_backslashes_is_read_in_a_moment() -> None:
