@@ -175,6 +175,7 @@ def api_name(parameter: str) -> str:
     return head + "".join(each.capitalize() for each in rest)
 
 
+@pytest.mark.timeout(3600 if THOROUGH else 600)
 @pytest.mark.parametrize("kind", ["positive", "negative"])
 def test_every_answer_is_as_documented(acme: World, kind: str) -> None:
     from schemathesis import GenerationMode
@@ -187,8 +188,11 @@ def test_every_answer_is_as_documented(acme: World, kind: str) -> None:
         names = [name for name in names if operations()[name].query or operations()[name].body]
     found = [wrong for name in names if (wrong := fuzz(acme, name, mode, seen))]
     assert found == [], f"{len(found)} operations\n" + "\n\n".join(found)
-    assert {name for name, _ in seen} == set(names)
-    assert sum(seen.values()) > (EXAMPLES - 1) * len(names)
+    sent = Counter(name for name, _ in seen.elements())
+    assert sent.keys() == set(names)
+    # Of what has neither a body nor a parameter there is one request.
+    assert [name for name, count in sent.items() if 1 < count < EXAMPLES - 1] == []
+    assert sum(count > 1 for count in sent.values()) > len(names) * 0.9
     assert len(names) > len(operations()) / 2
 
 
