@@ -84,6 +84,72 @@ Listy wysyłamy pocztą elektroniczną|Listy wysyłamy e-mailem
 Noor mieszka na drugim piętrze|Noor mieszka na 2. piętrze
 奶奶每天吃两次药|奶奶一天吃2次药
 报告由小王审核|小王审核报告
+A permit is required for tenants to park in the yard|Tenants need a permit to park in the yard
+No kiln can be used without a key|The kiln needs a key
+The choir has monthly meetings|The choir meets once a month
+The balcony is south-facing|The balcony faces south
+Noor finds Latin difficult|Latin is difficult for Noor
+The hut is 4 km from the mill|The distance between the mill and the hut is 4 km
+The hut and the mill are side by side|The hut is next to the mill
+The van has room for seven people|The van seats seven
+The van has a capacity of seven people|The van seats seven people
+The retries default to 5|The default retries are 5
+Noor takes a walk after lunch|Noor walks after lunch
+They cancelled the regatta|The regatta was cancelled
+The kiosk's opening time is 9 am|The kiosk opens at 9 am
+Noor's home is in Cork|Noor lives in Cork
+Noor runs the Cork office|Noor is in charge of the Cork office
+We get our flour from Arden|Arden supplies our flour
+Three months' notice is required|The notice period is three months
+Orders must be for at least 50 crates|The minimum order is 50 crates
+There is no charge for parking|Parking is free
+There is an extra charge for towels|Towels cost extra
+Members get 10% off|Members get a 10% discount
+The annual budget is 9,000 euros|The budget is 9,000 euros a year
+The rent went up to 900 euros|The rent was raised to 900 euros
+Noor's annual leave is 28 days|Noor has 28 days of holiday a year
+Noor has a part-time job|Noor works part time
+Noor holds the post of treasurer|Noor is the treasurer
+Noor would rather be paid in cash|Noor prefers to be paid in cash
+The pump is not working|The pump is out of order
+Noor is the person to ask about keys|Ask Noor about keys
+Zeta is a client of ours|Zeta is one of our clients
+Invoice 12 has not been paid|Invoice 12 is unpaid
+The ticket has not been closed yet|The ticket is still open
+Zeta's payment method is bank transfer|Zeta pays by bank transfer
+There is a 2% surcharge on card payments|Card payments carry a 2% fee
+The deposit cannot be refunded|The deposit is non-refundable
+The filter is washable|The filter can be washed
+The lease renews automatically|Lease renewal is automatic
+We are insured with Arden|Our insurer is Arden
+Zeta has existed since 1998|Zeta was founded in 1998
+Zeta is a subsidiary of Orbis|Orbis is Zeta's parent company
+The team has a lead time of ten days|The team needs ten days' lead time
+Prices are quoted in euros|Prices are in euros
+The Hawks beat the Rovers|The Rovers lost to the Hawks
+The tank has a capacity of 500 litres|The tank holds 500 litres
+The log retention period is 90 days|Logs are kept for 90 days
+A worn belt was the cause of the fire|A worn belt caused the fire
+We switched from Slack to Teams|We replaced Slack with Teams
+The phone field may be left empty|The phone field is optional
+Noor is good at drawing|Noor draws well
+Noor is a careful driver|Noor drives carefully
+Noor has a cat allergy|Noor is allergic to cats
+Noor can't digest lactose|Noor is lactose intolerant
+We use Vesta to print invoices|Vesta prints invoices
+The website is hosted at Vesta|Vesta hosts the website
+Interns have no access to the ledger|Interns can't access the ledger
+The language of the report is Danish|The report is written in Danish
+Noor's monthly pay is 3,800 euros|Noor's salary is 3,800 euros a month
+The gardener comes every other week|The gardener comes fortnightly
+The council meets every three months|The council meets quarterly
+The stock is counted twice a year|The stock is counted every six months
+Expenses over 500 euros need Noor's approval|Noor has to approve expenses above 500 euros
+All timestamps are in UTC|Timestamps are in UTC
+The chapel is at 14 St. Mary's Road|The chapel is at 14 Saint Mary's Road
+One in four guests come by bus|25% of the guests come by bus
+The grant is half a million pounds|The grant is £500,000
+The desk's number is 0161 555 0147|The desk's number is 0161-555-0147.
 """
 OTHER = """
 You need a badge to enter the vault|You need a badge to leave the vault
@@ -122,8 +188,34 @@ Noor lives in Rome|Noor moved to plan B
 The contract is unsigned|Only Noor has signed the contract
 The film is in the archive|The film was made in Rome
 Noor has an office in Cork|Noor has an office in Derry
+The kitchen is being painted|The kitchen has been painted
+Noor left Cork on Monday|Noor left for Cork on Monday
+Noor works with Ivo|Noor works with Mia
+The bug was reported, fixed|The bug was reported
+Change that password|That password
+Noor can handle the merger|Noor is in favour of the merger
+Our coffee comes from Kenya|Our coffee comes from Arden
+Noor went to Cork on Monday|Noor left Cork on Monday
+Noor runs the marathon|Noor is in charge of the marathon
+Prices rose by 25%|Prices rose to 25%
+The hall has 12 rooms|The hall has room for 12
+Zeta lost to Orbis|Orbis lost to Zeta
+Orbis is a subsidiary of Zeta|Zeta is a subsidiary of Orbis
+We replaced Slack with Teams|We replaced Teams with Slack
+Every kiln has a key|The kiln has a key
 """
 NOW = """
+The elevator is working|The elevator is not working
+The heating does not work|The heating works
+Noor drives|Noor does not drive
+The hotel accepts pets|The hotel no longer accepts pets
+A login is required for contractors|A login is not required for contractors
+The lock code is 4417|The lock code is 2093
+The trip goes to Ghent|Change of plan: the trip goes to Bruges
+The kiosk opens at 9 am|The kiosk's opening time is 10 am
+The tank holds 500 litres|The tank has a capacity of 600 litres
+Members get 10% off|Members get a 15% discount
+The wedding is in the garden|The wedding had to be relocated to the boathouse
 Noor's surname is Kim|Noor took the surname Vega
 The relay is relay1.acme.example|The relay relay1.acme.example has been replaced by edge2.acme.example
 Our landlord is Arden|The house was sold, so our landlord is Vesta now

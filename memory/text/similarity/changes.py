@@ -9,9 +9,12 @@ nothing.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import or_
 
 from memory.text.similarity import values
 from memory.text.similarity.gist import clauses_of, in_order, meant, without_time
+from memory.text.similarity.phrasing import rephrased
 from memory.text.similarity.statements import Spoken
 from memory.text.similarity.tokens import (
     ASKS,
@@ -47,7 +50,9 @@ OVER = tuple(
 FORBIDDEN = frozenset(("is", "forbidden"))  # "calling before 9 is forbidden" denies "call before 9"
 OVER_WORDS = frozenset(word for pair in OVER for word in pair if word != "not")
 NO_FACT = values.REPORTING | values.CONDITIONAL
+WENT = frozenset(("went", "came"))
 LONGEST = 24
+FEW = 4
 # Verbs and nouns that an older statement may have where the newer one speaks of the change, or another one.
 LIGHT = frozenset(
     word_token(word).concept
@@ -76,7 +81,13 @@ def bag_of(said: Spoken) -> int:
     """The same for statements of the same words, whatever their order and number; 0 for one that takes no part."""
     if said.strict or said.kinds & ASKS or len(said.tokens) > LONGEST:
         return 0
-    return _sum(said.tokens) if _says_enough(said.tokens) else 0
+    return _sum(said.tokens) if _says_enough(said.tokens) or _is_bare(said.tokens) else 0
+
+
+def _is_bare(tokens: Sequence[Token]) -> bool:
+    """Whether it is no more than who or what does it: "the heating works"."""
+    said = [token.concept for token in tokens if token.kind & SAID]
+    return len(tokens) <= FEW and len(said) > 1 and said[-1] in LIGHT
 
 
 def _says_enough(tokens: Sequence[Token]) -> bool:
@@ -121,6 +132,7 @@ def against(said: Spoken) -> list[Against]:
     found = []
     rest = _over(said.tokens, raws)
     if rest:
+        rest = rephrased(rest, reduce(or_, [token.kind for token in rest]))
         found.append(Against((_sum(rest), (_sum(rest) + BEGUN - SALT) & BITS), True, tuple(rest)))
     elif said.kinds & NEGATION and not said.kinds & PAST and not raws & values.CONDITIONAL:
         found += _denied(said.tokens)
@@ -233,6 +245,11 @@ def opposite(what: Against, other: Spoken) -> bool:
     one, two = (meant(each) for each in (what.rest, other.tokens))
     shown = [[token.code for token in each if token.kind & SAID and token.code] for each in (one, two)]
     return shown[0] == shown[1][: len(shown[0])] or in_order(one, two)
+
+
+def is_a_journey(said: Spoken) -> bool:
+    """Whether somebody went somewhere, which stays so when they have left again."""
+    return any(token.raw in WENT for token in said.tokens)
 
 
 def _phrase(tokens: list[Token]) -> tuple[list[Token], list[Token]]:

@@ -684,6 +684,8 @@ def sort_at(tokens: list[Token], at: int) -> str:
         return "version"
     if before and before.kind & CAPITAL and token.raw[0].isdigit() and "." in token.raw:
         return "version"
+    if token.mask == "date" and YEAR.fullmatch(token.raw) and any(each.raw in KEYS for each in tokens[:at]):
+        return "number"  # the code 2093 is no year
     if token.mask != "number":
         return token.mask
     near = [each for each in (before, after) if each]
@@ -694,6 +696,10 @@ def sort_at(tokens: list[Token], at: int) -> str:
     if any(each.word in values.MONTHS and each.kind & VALUE for each in near):
         return "date"
     return "" if before and _names(before) else "number"
+
+
+YEAR = re.compile(r"\d{4}")
+KEYS = frozenset("code pin password passcode combination".split())
 
 
 def _is_one_of_several(tokens: list[Token], at: int) -> bool:

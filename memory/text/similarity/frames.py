@@ -153,6 +153,8 @@ def _bound(tokens: list[Token]) -> Found:
     given = tokens[at + 2 :]
     if not at or tokens[at + 1].raw not in BINDING or not 0 < len(given) <= MOST_IN_A_VALUE:
         return None
+    if tokens[at].raw == "works" and tokens[at + 1].raw == "with":  # one has several colleagues
+        return None
     if not all(token.kind & (CAPITAL | UNKNOWN) and token.kind & WORD for token in given):
         return None
     return tokens[: at + 1], given, f"bound {tokens[at].raw} {BINDING[tokens[at + 1].raw]}"

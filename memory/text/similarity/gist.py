@@ -91,6 +91,8 @@ def agree_in_gist(a: Spoken, b: Spoken) -> bool:
         return False
     if a.persons != b.persons and a.acted_on != b.acted_on:
         return False
+    if is_under_way(a.tokens) != is_under_way(b.tokens):
+        return False
     if _past(a.tokens) != _past(b.tokens) or _bound(a.tokens) != _bound(b.tokens):
         return False
     if _conditions(a.tokens) != _conditions(b.tokens) or not _named_alike(a.tokens, b.tokens):
@@ -109,6 +111,11 @@ def agree_in_gist(a: Spoken, b: Spoken) -> bool:
     return in_order(forms[0], forms[1], kinds)
 
 
+def is_under_way(tokens: Sequence[Token]) -> bool:
+    """Whether something is being done, which is not what has been done."""
+    return any(token.raw == "being" for token in tokens)
+
+
 def _points_back(tokens: Sequence[Token]) -> bool:
     """Whether it ends with what a verb acts on, as "this release fixes that" does and "fixes in this release" not."""
     return tokens[-1].raw in POINTING_BACK
@@ -125,7 +132,16 @@ def _differ_in_one_form(one: Sequence[Token], other: Sequence[Token]) -> bool:
     apart = [pair for pair in zip(a, b, strict=True) if pair[0].code != pair[1].code]
     if len(apart) != 1 or not words.of_one_lemma(*(token.raw for token in apart[0])):
         return False
-    return not (_is_of_any(*apart[0], one, other) or _goes_on(*apart[0], one, other))
+    return not (_is_of_any(*apart[0], one, other) or _goes_on(*apart[0], one, other) or _agree_in_number(*apart[0]))
+
+
+def _agree_in_number(a: Token, b: Token) -> bool:
+    """ "Need" and "needs"."""
+    base = min(a.raw, b.raw, key=len)
+    return base in VERBS_ALONE and {a.raw, b.raw} == {base, words.third_person(base)}
+
+
+VERBS_ALONE = frozenset("need require get receive cost take last have use want contain include allow accept".split())
 
 
 def _is_of_any(a: Token, b: Token, one: Sequence[Token], other: Sequence[Token]) -> bool:
@@ -305,6 +321,7 @@ def _past(tokens: Sequence[Token]) -> set[int]:
         elif (
             token.kind & WORD
             and (token.raw.endswith("ed") or token.raw in words.BASES)
+            and token.raw not in words.NO_FORMS
             and not any(each.raw in HELPING for each in tokens[max(0, at - 3) : at])
         ):
             found.add(token.concept)

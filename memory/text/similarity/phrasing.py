@@ -185,7 +185,7 @@ def _passive(tokens: list[Token]) -> list[Token]:
     """ "Got cancelled" is "was cancelled", and "gets cleared" "is cleared"."""
     at = next(at for at, token in enumerate(tokens) if token.raw in GOT)
     step = tokens[at + 1].raw if at + 1 < len(tokens) else ""
-    passive = at and (step.endswith("ed") or step in words.PARTICIPLES)
+    passive = at and (step.endswith("ed") or step.removeprefix("re") in words.PARTICIPLES)
     return [*tokens[:at], _token(GOT[tokens[at].raw]), *tokens[at + 1 :]] if passive else tokens
 
 
@@ -230,6 +230,8 @@ def _active(tokens: list[Token]) -> list[Token]:
 def _ends_a_name(tokens: list[Token], at: int, start: int) -> bool:
     if at == start and tokens[at].mask == "number":
         return False
+    if tokens[at].raw == "anymore":
+        return True
     return bool(tokens[at - 1].kind & BREAKING and at > start) or bool(tokens[at].kind & (PREPOSITION | VALUE))
 
 
@@ -332,6 +334,17 @@ def _limiting(tokens: list[Token]) -> list[Token]:
     return [*tokens[:start], *limit, *what, *tokens[at + 2 :]]
 
 
+def _bounding(tokens: list[Token]) -> list[Token]:
+    """ "Above 500" is "over 500", and "below 18" "under 18"."""
+    return [
+        _token(BOUNDS[token.raw]) if token.raw in BOUNDS and follows.kind & VALUE else token
+        for token, follows in pairwise([*tokens, tokens[-1]])
+    ]
+
+
+BOUNDS = {"above": "over", "below": "under"}
+
+
 def _paired(tokens: list[Token]) -> list[Token]:
     """ "Both Ana and Ben" is "Ana and Ben"."""
     at = next(at for at, token in enumerate(tokens) if token.raw == "both")
@@ -356,6 +369,8 @@ SHAPES: dict[str, Callable[[list[Token]], list[Token]]] = {
     "belongs": _owning,
     "best": _preferring,
     "or": _limiting,
+    "above": _bounding,
+    "below": _bounding,
     "both": _paired,
     "when": _conditional,
 }

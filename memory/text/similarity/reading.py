@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from memory.text.similarity.changes import Against, against, bag_of, parts_of_bag
 from memory.text.similarity.claims import Claim, claims_of
 from memory.text.similarity.frames import framed
-from memory.text.similarity.gist import gist_of, topics_of
+from memory.text.similarity.gist import gist_of, is_under_way, topics_of
 from memory.text.similarity.ordering import same_order
 from memory.text.similarity.phrasing import own_otherwise, possessed, with_adverbs_last
 from memory.text.similarity.rewording import implied
@@ -69,7 +69,11 @@ def agree(a: Spoken, b: Spoken) -> bool:
     """Whether they do."""
     if a.strict or b.strict:
         return a.strict == b.strict
-    if (a.kinds ^ b.kinds) & PAST or not (a.persons <= b.persons or b.persons <= a.persons):
+    if (
+        (a.kinds ^ b.kinds) & PAST
+        or is_under_way(a.tokens) != is_under_way(b.tokens)
+        or not (a.persons <= b.persons or b.persons <= a.persons)
+    ):
         return False
     if a.persons != b.persons and a.acted_on != b.acted_on:
         return False

@@ -12,7 +12,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.text.similarity.changes import Against, opposite
+from memory.text.similarity.changes import Against, is_a_journey, opposite
 from memory.text.similarity.claims import NAMED, Claim, coded_nearly_alike, spelled_nearly_alike
 from memory.text.similarity.gist import MARKING, agree_in_gist, on_one_topic
 from memory.text.similarity.reading import (
@@ -33,7 +33,7 @@ from memory.text.similarity.reading import (
 from memory.text.similarity.statements import Spoken
 from memory.text.similarity.tokens import BITS, Token
 
-METHOD = "words-16"
+METHOD = "words-17"
 # How many places a statement is held against, how many orders stand for one, and how many statements fit nowhere.
 MOST_COMPARED = 64
 MOST_AGREED = 16
@@ -324,6 +324,8 @@ class _Work:
         if not same_owner(reading.owner(number), reading.owner(other)):
             return False
         if what.denied and not opposite(what, reading.spoken[other]):
+            return False
+        if is_a_journey(reading.spoken[other]):
             return False
         self.left[older] = False
         self.superseded[older] = (newer, "negation" if what.denied else "value")

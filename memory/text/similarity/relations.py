@@ -38,6 +38,8 @@ YEARS = frozenset("year years".split())
 ROLES = {
     "manages": "manager", "leads": "leader", "heads": "head", "chairs": "chair", "directs": "director",
     "coordinates": "coordinator", "edits": "editor", "maintains": "maintainer", "coaches": "coach",
+    "conducts": "conductor", "supervises": "supervisor", "trains": "trainer", "organizes": "organizer",
+    "moderates": "moderator", "represents": "representative", "sponsors": "sponsor",
 }  # fmt: skip
 MUTUAL = frozenset("married engaged related identical adjacent friends siblings next".split())
 JOINING = frozenset("to with".split())
@@ -460,16 +462,25 @@ def _doing(tokens: list[Token]) -> list[Token]:
     what = tokens[at - 1]
     if not is_name(tokens[: at - 3]) or not what.kind & WORD or what.raw in NO_OBJECTS or what.kind & CAPITAL:
         return tokens
-    return with_clause_end([*tokens[: at - 3], token_of(DOERS[tokens[at].raw]), what], tokens[-1])
+    manner = words.manner(what.raw)
+    if not manner and tokens[at].raw in MANNERLY:
+        return tokens
+    if not manner and tokens[at].raw in OF_MANY:
+        what = token_of(words.third_person(what.raw))
+    doing = token_of(DOERS[tokens[at].raw])
+    return with_clause_end([*tokens[: at - 3], doing, token_of(manner) if manner else what], tokens[-1])
 
 
 DOERS = {
     "teacher": "teaches", "driver": "drives", "player": "plays", "breeder": "breeds", "collector": "collects",
-    "grower": "grows", "importer": "imports", "exporter": "exports", "tester": "tests",
+    "grower": "grows", "importer": "imports", "exporter": "exports", "tester": "tests", "runner": "runs",
+    "sleeper": "sleeps", "eater": "eats", "writer": "writes", "reader": "reads", "learner": "learns",
+    "speaker": "speaks", "singer": "sings", "dancer": "dances", "swimmer": "swims",
 }  # fmt: skip
-NO_OBJECTS = frozenset(
-    "good bad great new old former full-time part-time school primary private key team racing".split()
-)
+# Who does it so: "a light sleeper"; and who does it with many: "a truck driver".
+MANNERLY = frozenset("sleeper eater writer reader learner speaker singer dancer swimmer".split())
+OF_MANY = frozenset("driver runner breeder".split())
+NO_OBJECTS = frozenset("bad great new old former full-time part-time school primary private key team racing".split())
 
 
 def _owned(tokens: list[Token]) -> list[Token]:

@@ -12,7 +12,9 @@ from memory.text.similarity.tokens import (
     BREAKING,
     CAPITAL,
     COMMON,
+    NEGATION,
     OWNS,
+    PAST,
     PREPOSITION,
     PRONOUN,
     PROPER,
@@ -21,7 +23,19 @@ from memory.text.similarity.tokens import (
     WORD,
     Token,
 )
-from memory.text.similarity.wordings import CLOSED, COMPARED, CONSEQUENCES, OPPOSITES, VERBS, Element, Wording
+from memory.text.similarity.wordings import (
+    ABLE,
+    ADVERBS,
+    CLOSED,
+    COMPARED,
+    CONSEQUENCES,
+    OPPOSITES,
+    UNABLE,
+    UNDONE,
+    VERBS,
+    Element,
+    Wording,
+)
 
 Slots = dict[str, list[Token]]
 PHONE = re.compile(r"\+?\d[\d-]{5,}")
@@ -53,10 +67,20 @@ EVENTS = frozenset(
     interview rehearsal ceremony festival market election hearing gala fair race review demo webinar class lesson
     """.split()
 )
+OF_VALUES = values.MEASURES.keys() | values.MONEY | frozenset("percent am pm".split())
 QUANTITIES = frozenset("a an several many".split())
 OBJECTS = frozenset("me him us them you".split())
 PLURALS = {"have": "has", "are": "is", "were": "was", "do": "does"}
 EACH_FOR_ITSELF = frozenset("have has must should can may".split())
+# Of what a slot of the sort holds a result has the other word.
+OTHERWISE = {
+    "opposite": OPPOSITES,
+    "compared": COMPARED,
+    "undone": UNDONE,
+    "able": ABLE,
+    "unable": UNABLE,
+    "period": ADVERBS,
+}
 PASTS = {base: past for past, base in words.BASES.items()}
 Sort = Callable[[Sequence[Token]], bool]
 
@@ -169,8 +193,11 @@ def _in_form(sort: str, part: list[Token]) -> list[Token]:
         return _of_one(part)
     if sort == "many":
         return [token_of(words.third_person(head.raw))]
-    other = {"opposite": OPPOSITES, "compared": COMPARED}.get(sort)
-    return [token_of(other[head.raw])] if other else part
+    if sort == "single":
+        return [token_of(words.without_number(head.raw))]
+    if sort in ("done", "doable"):
+        return [token_of(_in_tense(ABLE.get(head.raw) or words.concept(head.raw), "ed"))]
+    return [token_of(OTHERWISE[sort][head.raw])] if sort in OTHERWISE else part
 
 
 def _going(verb: str) -> str:
@@ -197,7 +224,7 @@ def _of_one(tokens: list[Token]) -> list[Token]:
 
 def _is_value(tokens: Sequence[Token]) -> bool:
     amounts = [token for token in tokens if token.kind & VALUE]
-    units = all(token in amounts or token.raw in values.MEASURES or token.raw in values.MONEY for token in tokens)
+    units = all(token in amounts or token.raw in OF_VALUES for token in tokens)
     led = tokens[0] in amounts or tokens[0].raw in values.MONEY
     return bool(amounts) and units and led and len(tokens) <= MOST_IN_A_VALUE
 
@@ -252,6 +279,11 @@ def _one_of(known: frozenset[str] | dict[str, str]) -> Sort:
     return _alone(lambda token: token.raw in known)
 
 
+def _ending_in(sort: str) -> Sort:
+    """For a noun whose last word is one of the sort."""
+    return lambda tokens: is_noun(tokens) and tokens[-1].raw in CLOSED[sort]
+
+
 # What a slot of each sort may hold.
 SORTS: dict[str, Sort] = {
     **{sort: _one_of(known) for sort, known in CLOSED.items()},
@@ -268,7 +300,6 @@ SORTS: dict[str, Sort] = {
     "receiver": _is_receiver,
     "event": lambda tokens: is_noun(tokens) and tokens[-1].raw in EVENTS,
     "deeds": _alone(lambda token: token.raw.endswith("s") and words.is_a_deed(token.raw)),
-    "contract": lambda tokens: is_noun(tokens) and tokens[-1].raw in CLOSED["contract"],
     "value": _is_value,
     "date": lambda tokens: _is_value(tokens) or (len(tokens) <= MOST_IN_A_DATE and tokens[-1].mask == "date"),
     "phone": _alone(lambda token: PHONE.fullmatch(token.raw) and token.mask not in ("date", "time")),
@@ -277,6 +308,24 @@ SORTS: dict[str, Sort] = {
     "compound": _alone(_is_compound),
     "periodic": _one_of(frozenset(values.PERIODS.values())),
     "word": _alone(lambda token: token.kind & WORD),
+    "amount": lambda tokens: (
+        bool(tokens[0].kind & VALUE) and len(tokens) <= MOST_IN_A_VALUE and is_noun(tokens[1:] or tokens)
+    ),
+    "amount_of": lambda tokens: bool(tokens[0].kind & VALUE) and len(tokens) > 1 and is_noun(tokens[1:]),
+    "percent": lambda tokens: _is_value(tokens) and (tokens[-1].raw == "percent" or tokens[-1].mask == "percent"),
+    "counting_many": lambda tokens: bool(tokens[0].kind & VALUE) and len(tokens) > 1 and is_noun(tokens[1:]),
+    "past": _alone(lambda token: token.raw.endswith("ed") or token.raw in words.BASES),
+    "deed_noun": _alone(lambda token: words.is_a_deed(token.raw)),
+    "web": _alone(lambda token: "." in token.raw and not token.kind & VALUE),
+    "tool": lambda tokens: is_name(tokens) or (len(tokens) == 1 and bool(tokens[0].kind & VALUE)),
+    **{sort: _ending_in(sort) for sort in ("unit", "field", "meter", "payment", "probation", "contract")},
+    "alone": lambda tokens: _is_phrase(tokens) and not any(token.raw == "than" for token in tokens),
+    "generic": lambda tokens: (
+        bool(tokens[0].kind & COMMON)
+        and tokens[0].raw.endswith("s")
+        and not any(token.kind & (NEGATION | PAST) or token.raw in EACH_FOR_ITSELF for token in tokens)
+        and len(tokens) <= LONGEST_REST
+    ),
     "counting": _alone(
         lambda token: token.kind & WORD and token.raw not in CLOSED["span"] and token.raw not in values.MEASURES
     ),

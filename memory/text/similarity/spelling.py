@@ -16,6 +16,7 @@ DAYS_IN_GERMAN = {
 }  # fmt: skip
 FRACTIONS = {"½": ".5", "¼": ".25", "¾": ".75"}
 SPEEDS = {"km/h": "kmh", "mbit/s": "mbps", "gbit/s": "gbps", "kbit/s": "kbps", "m/s": "mps"}
+ONE_IN = {"two": 50, "four": 25, "five": 20, "ten": 10}
 ROMAN = {name: str(at) for at, name in enumerate(["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X"], 1)}
 
 
@@ -36,7 +37,7 @@ RULES = (
     # "(030) 123 456" and "030/123456".
     Rule(
         (" 0", "(0"),
-        patterns.late(r"(?<![\d.,:/-])\(?0\d{1,4}\)?[ /-](?:\d[ -]?){4,9}\d(?![\d.:,/-])"),
+        patterns.late(r"(?<![\d.,:/-])\(?0\d{1,4}\)?[ /-](?:\d[ -]?){4,9}\d(?![\d:/-]|[.,]\d)"),
         _digits,
     ),
     # "Items 1,2 and 3": no decimals.
@@ -86,6 +87,14 @@ RULES = (
     ),
     Rule(("'d like", "’d like"), patterns.late(r"['’]d like\b"), " would like"),
     Rule(("'ve got", "’ve got"), patterns.late(r"['’]ve got(?= (?:a|an|the|no|two|three|\d))"), " have"),
+    # "St. Mary's", and no street before a name.
+    Rule(("St. ", "St "), patterns.late(r"(^|\b(?:[a-z]+|\d+|The|At|In|Our) )St\.? (?=[A-Z][a-z])"), r"\1Saint "),
+    Rule(("half a million",), patterns.late(r"\bhalf a million\b"), "500,000"),
+    Rule(
+        ("ne in ",),
+        patterns.late(r"\b[Oo]ne in (two|four|five|ten) (?=[a-z]+s\b)"),
+        lambda found: f"{ONE_IN[found[1]]}% of the ",
+    ),
     Rule(("www.",), patterns.late(r"(?<![\w/])www\.(?=\w+\.)"), ""),
     # "Seat 14 C", "flight BA 117", "room B-204", and the account "DE89 3704 0044 0532 0130 00".
     Rule(("seat ", "Seat "), patterns.late(r"\b(seat(?: is)? \d{1,2}) ([A-K])\b", re.IGNORECASE), r"\1\2"),

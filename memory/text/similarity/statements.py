@@ -24,6 +24,7 @@ from memory.text.similarity.tokens import (
     BINDS,
     BITS,
     BREAK,
+    BREAKING,
     CAPITAL,
     END,
     FOREIGN,
@@ -51,6 +52,7 @@ from memory.text.similarity.tokens import (
     code_of,
     meant_by,
     proper,
+    word_token,
 )
 from memory.text.similarity.words import FIRST_ARTICLES, FOREIGN_ARTICLES, HEADS, PHRASES
 
@@ -191,7 +193,7 @@ class Spoken:
             [
                 token.bytes + b"'" if token.kind & OWNS else token.bytes or JUST
                 for token in self.tokens
-                if token.kind & ORDERED or token.raw == "just"
+                if token.kind & ORDERED or token.raw in ("just", "being")
             ]
         )
 
@@ -470,8 +472,23 @@ def _without_introduction(tokens: list[Token]) -> list[Token]:
         aside |= token.kind & ASIDE
         if aside and (token.kind & (BREAK | HALT) or token.raw == "that"):
             rest = tokens[at + 1 :]
-            return _without_introduction(rest) if any(each.kind & SAID for each in rest) else tokens
+            if not any(each.kind & SAID for each in rest):
+                return tokens
+            corrects = any(each.raw in CORRECTING for each in tokens[: at + 1])
+            return _without_introduction(_as_of_now(rest) if corrects else rest)
     return tokens
+
+
+CORRECTING = frozenset(("correction", "correcting", "corrected", "update"))
+
+
+def _as_of_now(tokens: list[Token]) -> list[Token]:
+    """ "Change of plan: we meet at ten" is "we meet at ten now"."""
+    end = max(at for at, token in enumerate(tokens) if token.raw)
+    if any(token.kind & BREAKING for token in tokens[:end]):
+        return tokens
+    last = tokens[end]
+    return [*tokens[:end], last.without_kind(BREAKING), word_token("now").with_kind(last.kind & BREAKING)]
 
 
 def _without_postscript(tokens: list[Token]) -> list[Token]:

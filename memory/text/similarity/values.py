@@ -296,7 +296,9 @@ ATTRIBUTES = frozenset(
     treasurer president chair chairman chairwoman chairperson captain coach secretary maintainer editor administrator
     principal dean mayor landlord accountant auditor deputy leader boss chief spokesperson moderator organizer organiser
     mentor adviser advisor trainer dentist physician liaison steward warden delegate locale tutor locator successor
-    supervisor director ceo cto cfo coordinator host hosting account-manager backup default engine framework database
+    supervisor director ceo cto cfo coordinator host hosting account-manager backup default engine framework
+    database goal motto slogan conductor caretaker janitor insurer vet paediatrician gardener nanny hairdresser
+    instructor publisher therapist optician passcode combination tracker
     """.split()
 )
 PLACES = frozenset("in at on to en w".split())
@@ -345,7 +347,8 @@ STATUSES = {
             awaiting shipment, waiting for approval, waiting for review, waiting for shipment, waiting for delivery,
             waiting for payment, pending approval, pending review, pending payment, halted, resumed, frozen,
             finalized, finalised, abandoned, quarantined, contained, extinguished, evacuated, demolished, rebuilt,
-            restored, recovered, scrapped, shelved, decommissioned, reverted, rolled back, open source, closed
+            restored, recovered, issued, applied for, half finished, half done, under evaluation, scrapped, shelved,
+            decommissioned, reverted, rolled back, open source, closed
             source, discontinued, ratified, repealed, dismissed, acquitted, laid off, ready to ship, ready for
             pickup, blocked off, passable, impassable, on duty, off duty, at large, in custody, at home, at sea, in
             hospital, out of hospital, in force, in effect, revoked, granted, requested, submitted, scheduled,
@@ -404,7 +407,7 @@ PROGRESS = frozenset(
     """
     delivered shipped dispatched sent returned cancelled canceled completed resolved fixed merged deployed released
     approved rejected paid refunded signed published archived launched finished installed repaired sold confirmed
-    received answered awarded retired deprecated lost won settled accepted granted revoked submitted escalated
+    received answered awarded issued retired deprecated lost won settled accepted granted revoked submitted escalated
     processed verified cleared filled taken placed terminated closed reopened unlocked locked blocked unblocked
     activated reactivated deactivated enabled disabled suspended restored discharged discontinued abandoned scrapped
     decommissioned lifted reverted fulfilled finalized finalised halted resumed ratified repealed dismissed

@@ -15,6 +15,10 @@ from memory.text.similarity.words import NEGATIONS, STOP
 
 # Looked for before set phrases are: "is required to" is "must" elsewhere. Of ``~`` lines either may be ``a``.
 FIRST = """
+{s} needs {x} to {r} = a|an {x:thing} is required|needed|necessary for {s:people} to {r:verbal}
+{s} needs {x} = no {s:plain} can|may be used|accessed|opened|started|issued|shipped|merged|deployed without {x}
+{r:base} not needs {x} = a|an {x:thing} is not required|needed|necessary for {r:rest}
+    / {x:thing} is|are not required|needed|necessary for {r:rest}
 {r:base} needs {x} = a|an {x:thing} is needed|necessary|essential to|for {r:rest}
     / a|an {x:paper} is required to {r:rest} / a|an {x:thing} is required for {r:rest}
     / {x:thing} are needed|necessary|required for {r:rest} / {x:thing} is required|needed|necessary for {r:rest}
@@ -29,7 +33,8 @@ FIRST = """
 {r:ing} is forbidden = it is forbidden|prohibited to {r:verbal} / it is not allowed|permitted to {r:verbal}
 {r:ing} is {a} = it is {a:adjective} to {r:rest}
 {r:ing} {x} is {a} = {x} is|are {a:easy} to {r:word}
-we {v} {y} with {x} = we use {x:name} to {v:word} {y}
+{x} {v:third} {y} = we use {x:name} to {v:serving} {y}
+{y} are {v:done} with {x} = we use {x:tool} to {v:word} {y}
 no {x} left = we have run|ran out of {x} / we ran|are out of {x} / there is|are no {x} left
     / there is|are no more {x} / no {x} is|are left
 {x's} phone is {v} = {x} can be reached at|on|under {v:phone} / {x} is reachable at|on|under {v:phone}
@@ -56,12 +61,14 @@ no {x} left = we have run|ran out of {x} / we ran|are out of {x} / there is|are 
 {x} is behind {y} = {y} is in front of {x}
 ~{a} is near {b} = {a} is near {b} / {a} is close to {b} / {a} is not far from {b} / {a} is in the vicinity of {b}
     / {b} is nearby {a}
-~{a} is next to {b} = {a} is right? next to {b} / {a} is beside {b} / {a} is adjacent to {b}
+~{a} is next to {b} = {a} is right|just|directly? next to {b} / {a} is right|just|directly? beside {b}
+    / {a} and {b} are side by side / {a} is adjacent to {b}
     / {a} and {b} are next to each other
 ~{a} is opposite {b} = {a} is opposite {b} / {a} is across from {b} / {a} is across the street|road from {b}
     / {a} is directly opposite {b}
 ~{a} sits next to {b} = {a:name} sits next to {b:name} / {a:name} and {b:name} sit next to each other
-~{a} and {b} share {x} = {a:name} shares a|an|the {x:shared} with {b:name}
+~{a} and {b} share {x} = {a:name} and {b:name} are|sit|work|live in the same {x:shared}
+    / {a:name} shares a|an|the {x:shared} with {b:name}
     / {a:name} and {b:name} share a|an|the {x:shared}
 ~{a} and {b} live together = {a:name} lives with {b:name} / {a:name} and {b:name} live together
 ~{a} and {b} met {r} = {a:name} met {b:name} {r:place} / {a:name} and {b:name} met {r:place}
@@ -88,7 +95,12 @@ keep {x} {a} = leave {x} {a:state}
     / there is room|space for {v:value} {x:word} in {y} / {y} can hold|accommodate|seat {v:value} {x:word}
     / {y} accommodates|fits {v:value} {x:word} / {v:value} {x:word} fit in|into {y}
     / {y} is big|large enough for {v:value} {x:word}
-{y} has {v} seats = {y} seats {v:value} people|guests?
+{y} holds {v} people = {y} seats {v:value} people|guests|passengers? / {y:thing} has|have {v:value} seats
+    / {y} has|have room|space|seating for {v:value} people|guests|passengers
+    / {y} has|have a|an seating? capacity of {v:value} people|guests|passengers
+    / {y's} seating? capacity is {v:value} people|guests|passengers
+    / the seating? capacity of {y} is {v:value} people|guests|passengers
+    / {v:value} people|guests|passengers fit in|into {y}
 {y} sleeps {v} = {y} has beds for {v:value} people|guests? / {y} sleeps {v:value} people|guests
 the {x} has {v} {u:many} = it is a|an {v:value} {u:counting} {x}
 the {x} lasts {v} {u} = it is a|an {v:value} {u:span} {x}
@@ -98,6 +110,24 @@ the {x} lasts {c} = it is a|an {c:compound} {x}
 {y} is accepted in {x} = {y:cash} is|are accepted|taken in|at {x} / {x} accepts|takes {y:cash}
 {y} is allowed in {x} = {y:plain} is|are allowed|permitted in|at {x} / {y:admitted} is|are welcome in|at {x}
     / {x} allows|permits {y:plain} / {x} welcomes|accepts {y:admitted}
+{x} is called {y} = the? name of {x} is {y:word} / {x} has|have the name {y:word}
+    / {y:word} is the name of {x:definite}
+{s} {r} {y} = {y} is what {s:plain} {r:rest}
+{s} {r} in {y} = {y} is where {s:plain} {r:rest}
+the default {x} is {y} = {x} defaults|default to {y:rest} / by default, {x} is|are {y:amount}
+    / {x} is|are {y:amount} by default / the default value|setting of|for {x} is {y:rest}
+    / {x's} default value|setting is {y:rest}
+{x} is disabled by default = {x} is|are off by default / {x} is|are turned|switched off by default
+{x} is enabled by default = {x} is|are on by default / {x} is|are turned|switched on by default
+{x} meets {d} = {x} has|have|holds|hold {d:often} meetings / {x} meetings are|happen|happens {d:often}
+{x} faces {d} = {x} is|are {d:direction} facing / {x} look|looks {d:direction}
+{y} is {a} for {x} = {x} finds|find {y} {a:easy}
+{y} is too {a} for {x} = {x} finds|find {y} too {a:word}
+~{a} is {v} from {b} = {a} is|are {v:value} from {b} / the? distance from|between {a} to|and {b} is {v:value}
+    / {a} is|are {v:value} away from {b} / {a} and {b} are {v:value} apart
+{x} belongs to {y} = {x:determined} is|are the property of {y}
+{s} {v:deed} {r} = {s:subject} {v:taking} a {d:taken} {r:object}
+{s} {v:deed} = {s:subject} {v:taking} a {d:taken}
 {s} {v:deed} {r} = {s:subject} {v:going} for a {d:outing} {r:object}
     / {s:subject} {v:placing} an {d:ordering} for {r:object} / {s:subject} {v:making} a|an {d:made_of} of {r:object}
     / {s:subject} {v:doing} a|an|the {d:done_of} of {r:object}
@@ -106,6 +136,7 @@ the {x} lasts {c} = it is a|an {c:compound} {x}
 """
 # Looked for in what set phrases have left.
 THEN = """
+{x} lasts {v} = {x:probation} period is|lasts {v:lasting}
 {r:base} needs {x} = no {r:rest} without {x} / without {x}, no {r:rest}
     / {r:rest} is|are possible|allowed only with {x} / {r:rest} is|are only possible|allowed with {x}
     / {r:rest} is|are forbidden|impossible without {x} / it is impossible to {r:rest} without {x}
@@ -119,9 +150,10 @@ only {x} can see {r} = {r:rest} is|are visible only|solely to {x} / {r:rest} is|
     / {r:rest} is|are visible to {x} only|alone|exclusively
 {x} is responsible for {y} = {y} is {x's:name} responsibility / responsibility for {y} lies with {x}
     / {x:name} looks after {y} / {x:name} handles {y}
-{x} is up to {v} = {x} must|may|can not exceed {v:value} / {x} is|are limited|capped to|at {v:value}
-    / the? maximum {x} size? is|are|= {v:value} / the? {x:word} limit is|= {v:value}
+{x} is up to {v} = {x} must|may|can not exceed {v:value} / {x} must|may|can not be {a:exceeding} than {v:value}
+    / {x} must|may|can be no {a:exceeding} than {v:value} / {x} is|are limited|capped to|at {v:value}
     / {x} can|must|may be up to {v:value}
+a {x} is up to {v} = the? maximum {x:plain} size? is|are|= {v:value} / the? {x:word} limit is|= {v:value}
 {x} must be at least {v} years old = the? minimum age for|of|to {x} is|= {v:value} / {x} must be {v:value} or older
     / {x} must be at least {v:value} years? of? age?
 {x} must have at least {v} {y} = {x} must be at least {v:value} {y:word} long
@@ -147,10 +179,13 @@ only {x} can see {r} = {r:rest} is|are visible only|solely to {x} / {r:rest} is|
 {y} is kept in {x} = {x:name} holds|stores {y:plain}
 {y} {v} with {x} = {y} {v:passive} using|via {x}
 {y} {v:passive} with {x} = {x} is|are used to {v:word} {y}
-the deadline for {x} is {v} = {x} must be submitted|delivered|handed by {v:date}
+the deadline for {x} is {v} = {x} must be submitted|delivered|handed|paid|filed|returned|completed by {v:date}
 {x's} salary is {v} {r} = {x:who} earns {v:value} {r:periodic}
 {x's} salary is {v} a {r} = {x:who} earns {v:value} a|per {r:span}
-{x} costs {v} = you|one pay|pays {v:value} for {x}
+{x} costs {v} = you|one|we pay|pays {v:value} for {x}
+{x} costs {v} a {p} = you|one|we pay|pays {v:value} a|per|each|every {p:span} for {x}
+{x} costs {v} = {r:gerund} {x} costs|cost {v:value} / {x} costs {v:value} to {r:word}
+    / it costs {v:value} to {r:word} {x}
 {x} are free = {x} cost nothing
 {r:ing} is free = you|one can|may {r:word} free
 {x} is without {y} = {x} is|are free of|from {y:plain}
@@ -162,27 +197,33 @@ inform {x} {r} = let {x} know {r:rest}
 {r:ing} is forbidden = you|one must not {r:rest} / do? not|never {r:verbal} / no {r:banned}
 {r:ing} {p} is allowed = {r:gerund} is allowed|permitted {p:place} / you|one can|may {r:staying} {p:place}
 {y} is not accepted in {x} = {x} does|do? not accept|take {y:cash} / {y:plain} is|are not accepted|taken in|at {x}
-{y} is forbidden in {x} = {x} does|do? not allow|permit|tolerate|accept {y:plain}
+{y} is allowed in {x} = you|one|guests|tenants|employees|visitors may|can bring {y:plain} to|into|in {x}
+{y} is forbidden in {x} = you|one|nobody may|can|must not bring {y:plain} into|to|in {x}
+    / {x} does|do? not allow|permit|tolerate|accept {y:plain}
     / {x} forbids|bans|prohibits {y:plain} / {y:plain} is|are forbidden from {x}
     / {y:plain} is|are forbidden in|at {x}
 {y} is not accepted = we do? not accept|take {y:cash}
 {x} speaks {y} = {x} can speak {y}
 {x} plays {y} = {x} can play {y}
-{x} excludes {y} = {y:plain} is|are not included in {x} / {x} does|do? not include|cover {y:plain}
+{x} excludes {y} = {y:plain} is|are not included in {x} / {y:plain} is|are excluded from {x}
+    / {y:plain} is|are not covered by|in {x} / {x} does|do? not include|cover {y:plain}
+{x} = all {x:generic}
 every {x:one} = all of? the? {x:subject}
 {n's} {p} is {a} = {n:name} has {a:word} {p:hair}
-{n's} {x} is {m} = {n:name} has a|an {x:named} called|named {m:name}
+{n's} {x} is {m} = {n:people} has|have a|an {x:named} called|named {m:name}
 {n} has {v} children = {n:name} is a|the mother|father|parent of {v:value} children?
 {n} is a {x} = {n} is a|an {x} by profession|trade
 {x} not like {y} = {x} does|do? not care for {y} / {x} is not a fan of {y}
-{x} likes {y} = {x} is a fan of {y}
+{x} likes {y} = {x} is a|an? big|great? fan|lover of {y} / {x} is a|an {y} fan|lover
 {x} is too {a:opposite} = {x} is not {a:opposite} enough
 {b} is {a:compared} than {x} = {x:people} is|are {a:compared} than {b:people}
 {b} is cheaper than {x} = {x} is more expensive than {b}
 {x} stays in {y} = {x} never leaves|leave {y:owned} / {x} always stays|stay in {y}
 {x} is always open = {x} is never closed
 {x} is always late = {x} is never on time
+{x} is always on time = {x} is never late / {x} is always punctual
 {n} has {v} {x} = the? number of {x} in|of {n} is|= {v:value}
+    / the? number of {x:word} {n:plain} has|have is {v:value}
 {x} needs {y:base} = {x} needs {y:gerund}
 {n} prefers {x} to {y} = {n} likes {x} better|more than {y} / {n} prefers {x} over {y}
     / {n} would rather have|drink|eat|use|take {x} than {y} / {n} prefers {x} rather than {y}
@@ -200,19 +241,26 @@ the {x} runs every {v} {u} = there is a|an {x:word} every {v:value} {u:word}
 {x} failed = {x} did not pass|succeed
 {x} was built in {v} = {x:building} dates from {v:date} / {x:building} dates back to {v:date}
 {x} was {v} late = {x} was not {v:word} on time
-{x} fears {y} = {y} frightens|frighten|scares|scare {x:name}
+{x} fears {y} = {y} frightens|frighten|scares|scare|terrifies|terrify {x:people}
 {x} does not {v:base} {y} = {x} {v:consuming} no {y:plain}
-{x} is {r} = {x:event} happens|happen {r:place}
+{x} is {r} = {x:event} happens|happen {r:place} / {x:event} will happen {r:place}
+{x} was cancelled = {x:event} is off / {x:event} has been cancelled / {x:event} is cancelled
+{x} lasts {v} = {x:contract} covers|cover {v:lasting} / {x:contract} expires|expire after {v:lasting}
+    / {x} has|have a|an {v:lasting} term|duration|runtime
+    / it takes {v:lasting} to run|complete|finish|execute|rebuild {x}
 {x} lasts {v} = {x:contract} is {v:lasting} / the? {x:word} time is {v:lasting}
 {x} under {v} {r} = {x} younger than {v:value} {r:rest}
 {x} over {v} {r} = {x} older than {v:value} {r:rest}
 {x} returns {y} = {x:machine} responds|replies|answers with {y}
 {x} listens on port {v} = {x} runs|is on port {v:value}
 {r} = you|one must {r:verbal}
-{n} must approve {x} = {x} needs|requires {n's:name} approval
-{n} must sign {x} = {x} needs|requires {n's:name} signature
+{n} must approve {x} = {x} needs|need|requires|require {n's:name} approval
+    / {x} needs|need|requires|require the? approval of|from {n}
+{n} must sign {x} = {x} needs|need|requires|require {n's:name} signature
+    / {x} needs|need|requires|require the? signature|signatures of|from {n}
 we {x:base} {p} = {x:deeds} happen|run {p:place}
 {x} are sent to {y} = {x:papers} go to {y}
+send {x} to {v} = {x:papers} goes|go to {v:name} / {x} goes|go to {v:email} / {x} is|are|must be sent to {v:email}
 {x} prefers {y} = {x} would rather be contacted|reached by {y:word}
 {x} is without {y} = {x} is|are {y:word} free / {x} contains|contain no {y:plain}
 {n} comes from {x} = {n:name} is {x:demonym}
@@ -221,10 +269,127 @@ we {x:base} {p} = {x:deeds} happen|run {p:place}
 no {x:one} = none of the? {x:subject}
 {x} expires on {v} = {x:contract} ends|expires on? {v:date} / {x:contract} runs|lasts until|till {v:date}
 {x} {v} {y} = {y:plain} is|are {v:made} in|at {x}
+{x} lives in {y} = {x's} home is in {y:name}
+{x} is responsible for {y} = {x:name} runs {y:unit}
+our {y} supplier is {x} = {x:name} supplies our {y:plain} / we get|buy|source|order our {y:plain} from {x:name}
+    / {x:name} supplies us with {y:plain}
+    / the {y:word} supplier|provider is {x:name}
+{x} is written in {y} = the? language of {x} is {y:word} / {x's} language is {y:word}
+    / {y:word} is the language {x} is written in / {y:word} is the language of {x}
+admission to {x} costs {v} = {x} charges {v:value} for admission|entry
+    / {x's} admission|entrance|entry fee|price|charge is {v:value}
+    / entry|entrance|admission to {x} costs {v:value}
+    / the admission|entrance|entry fee|price for|to|of {x} is {v:value}
+{x} was {v} = they|somebody|someone {v:past} {x:determined}
+{x} opens at {v} = {x's} opening time is {v:value} / the? opening time of {x} is {v:value}
+{x} closes at {v} = {x's} closing time is {v:value} / the? closing time of {x} is {v:value}
+{x} leaves at {v} = {x's} departure time? is at? {v:value} / the? departure time? of {x} is at? {v:value}
+{x} starts at {v} = {x's} start|starting time is {v:value} / the? start|starting time of {x} is {v:value}
+the notice period lasts {v} = {v:lasting} notice is required|needed|necessary
+    / you|we|tenants|employees must give {v:lasting} notice
+the minimum {x:single} is {v} = {x:word} must be for at least {v:amount}
+    / the? minimum {x:word} size|quantity is {v:amount}
+{s} needs {x} = {s:subject} must have a|an {x:paper}
+{x} is free = there is|are no charge|charges|fee|fees|cost for {x} / no charge|fee is made for {x}
+{x} costs extra = there is|are a|an additional|extra charge|fee|cost for {x} / {x} is|are charged extra
+{x's} discount is {v} = {x} get|gets|receive|receives {v:percent} off
+    / {x} get|gets|receive|receives a|an {v:percent} discount
+the {x} is {v} {p:period} = the|our|its {p:period} {x:word} is {v:value}
+{x} rose to {v} = {x} was|were raised|increased to {v:value}
+{x} fell to {v} = {x} was|were lowered|reduced|cut to {v:value}
+{n} has {v} of vacation = {n's:name} annual leave|vacation is {v:lasting}
+    / {n:people} has|gets|have|get {v:lasting} of? holiday|vacation|leave annually
+    / {n:people} is|are entitled to {v:lasting} of? annual? holiday|vacation|leave
+    / {n:name} has|gets {v:lasting} of? annual leave|vacation
+    / {n:name} has|gets {v:lasting} of? holiday|vacation|leave a|per|each|every year
+{x} works part time = {x} has a|an part time job / {x} has part time work / {x} is employed part time
+{x} works full time = {x} has a|an full time job / {x} is employed full time
+{x} works {v} weekly = {x} has|works a|an {v:lasting} week
+{x} prefers to {r} = {x} would rather {r:alone}
+we rent {z} from {x} = {x:name} is the landlord of {z:owned}
+{o's} {t} {r} is {n} = {n:name} is the {r:role} of {o's:name} {t:word}
+{x} is broken = {x:determined} is not working|functioning / {x:determined} does not work
+{x} is working = {x:determined} works
+{n} is the {x} = {n:name} holds|has the position|post|role|job|office of {x}
+ask {x} about {y} = {x:name} is the person|one to ask about {y:rest} / questions about {y} go to {x:name}
+{x} is {y's} {r} = {x:name} works|serves|acts as {y's:name} {r:word}
+{x} is one of our {y:many} = {x:name} is a|an {y:word} of ours
+{x} is {p:undone} = {x} has|have not been {p:undone} yet?
+{x} has access to {y} = {x} can access {y:rest}
+{x} not have access to {y} = {x} can not access {y:rest} / {x} has|have no access to {y:rest}
+    / {x} do|does not have access to {y:rest}
+{n} was born in {v} = {n's:name} year of birth is {v:date} / {n's:name} birth year is {v:date}
+{x} is {r} = you find {x:determined} {r:place}
+{x} lasts {v} = {x} life is {v:lasting}
+pay {x} {r} = {x:payment} is|are due {r:place}
+{x's} salary is {v} {p:period} = {x's} {p:period} pay|salary|wage|wages is {v:value}
+{x's} payment method is {y} = {x} pays|pay by {y:rest}
+{x} has a {v} fee = {x} carries|carry|incurs|incur|attracts|attract|has|have a|an {v:value} fee|charge|surcharge
+    / there is a|an {v:value} fee|charge|surcharge on|for {x} / a|an {v:value} fee|charge|surcharge applies to {x}
+{x} has {v} interest = {x} incurs|incur {v:value} interest / interest of {v:value} is charged on {x}
+    / {v:value} interest is charged on {x}
+{x} can be {v:doable} = {x} is|are {v:doable}
+can not {v:able} {x} = {x} is|are not {v:able}
+can not {v:unable} {x} = {x} is|are {v:unable}
+{x} {d:third} automatically = {x:people} {d:deed_noun} is automatic
+our insurer is {x} = we are insured with|by {x:name}
+the {x} rate is {v} = {x:word} is charged|levied at {v:value}
+{x} are exempt from tax = tax is not charged|levied on {x} / {x} are|is tax exempt / {x} are|is tax free
+{x} was founded in {v} = {x} has existed since {v:date} / {x} has been in business since {v:date}
+{y} is the parent company of {x} = {x:name} is a|the subsidiary of {y:name} / {y:name} is {x's:name} parent company
+    / {x's:name} parent company is {y:name}
+{x} has {v} of the shares = {x} has|holds|owns a|an {v:percent} stake|share
+{n} joined the company in {v} = {n:name} has worked|been here since {v:date}
+    / {n:name} has worked for the company since {v:date} / {n:name} has been with the company|us since {v:date}
+{x} is now the {r} = {x:name} is {y's:name} successor as {r:rest}
+{x's} lead time is {v} = {x} needs|need|requires|require {v:lasting} lead time / {x} has a lead time of {v:lasting}
+{x} are in {c} = we store|save|record|keep {x:word} in {c:zone}
+    / {x:word} are|is quoted|stated|given|expressed|stored|recorded|shown|displayed in {c:zone}
+    / {x:word} use|uses {c:zone}
+{x} are unpaid = {x} do not receive|get a|any? salary|pay|wages / {x} get|receive no salary|pay|wages
+{x} is compatible with {y} = {x:determined} works|work with {y:rest}
+{x} allows up to {v} {r} = {x's} limit is {v:value} {r:rest} / {x} is|are limited to {v:value} {r:rest}
+{x} came out before {y} = {y} came out after {x} / {x} was released before {y} / {y} was released after {x}
+{a} beat {b} = {b:people} lost to {a:people}
+{a} beat {b} {v} = {b:people} lost {v:coded} to {a:people} / {b:people} lost to {a:people} {v:coded}
+{y} holds {v} = {y} has a|an capacity of {v:amount} / {y's} capacity is {v:amount}
+{x} is code named {y} = {y:name} is the code name of|for {x} / the code name of|for {x} is {y:name}
+{x:many} are kept for {v} = the? {x:word} retention period? lasts|is {v:lasting}
+    / the? retention period for|of {x:word} lasts|is {v:lasting}
+{x} caused {y} = {x} was|were the cause of {y} / the cause of {y} was {x}
+{y} failed because of {x} = {x} made {y} fail / {x} caused {y} to fail
+{x} replaced {y} with {z} = {x} switched|changed|migrated|moved from {y} to {z:name}
+{x} has {y} = {y:counting_many} make|makes up {x}
+{x} has {v} {y} = {x} contains|contain|includes|include {v:value} {y:word}
+{x} is optional = {x} may|can be left empty|blank|out / {x} may|can be skipped|omitted / {x} is|are not mandatory
+{x} is mandatory = complete {x:field} / {x:field} is required
+{x} {v:third} well = {x} is good at {v:gerund}
+{x} is {y} intolerant = {x} is intolerant to|of {y:word} / {x} can not digest|tolerate {y:word}
+    / {x} has a|an {y:word} intolerance
+{x} is allergic to {y:single} = {x} has|have a|an {y:word} allergy / {x} suffers|suffer from a|an {y:word} allergy
+    / {x} is|are allergic to {y:word}
+{x} is vegan = {x} eats no animal products / {x} does not eat animal products / {x} follows a vegan diet
+{x} not eat meat = {x:who} follows|eats a vegetarian diet
+{x} works offline = can use {x} offline
+{x} drives {y} = {x:name} is the driver of {y}
+{x} made {y} = {x:name} is the manufacturer|maker of {y}
+{x} is {v} = {x:meter} shows|reads|displays|indicates {v:amount}
+{x's} colour is {y} = {x} is|are painted {y:rest} / the? colour of {x} is {y:rest}
+{s} takes {v} parameters = {s} takes|has|accepts|expects {v:value} arguments|parameters|params
+the address of {x} is {y} = can reach {x} at {y:web} / {x} is|are available|reachable|hosted|found at {y:web}
+{x} is hosted at {y} = {y:name} hosts {x:determined} / {x} is|are hosted on|with {y:name}
+    / {x's} host|hoster is {y:name}
+{x} has a staff of {v} = {x} employs|employ {v:value} people|staff? / {x} has|have {v:value} employees
+{x} needs {y} = you|we need {y:amount_of} for {x} / {x} calls|call for {y:amount_of}
+    / {x} requires|require {y:amount_of}
+{x} is retired = {x} is a|an? pensioner|retiree
 """
 
 # What a statement of a change says of how it is now; it replaces what was so, and is not what the statement says.
 IMPLIED = """
+{x} is now in {y} = {x} had to be relocated|moved to {y:rest} / {x} was|were relocated to {y:rest}
+    / {x} has|have been relocated to {y:rest}
+{x} is now called {y} = {x} was|were renamed to? {y:word} / {x} has|have been renamed to? {y:word}
 {a} now owns {x} = {b} sold {x} to {a:rest}
 {x} now belongs to {a} = {b} sold {x} to {a:rest}
 {y} now handles {x} = {x} was|were handed over? to {y:rest} / {x} has|have been handed over? to {y:rest}
@@ -265,11 +430,11 @@ COMPARED = dict(
     louder/quieter nearer/farther closer/farther easier/harder safer/riskier
     """.split()
 )
-# The verbs of nouns for what is done, after a verb that says little.
 # The verbs of nouns for what is done, by what stands around them.
 DEEDS = {
     sort: dict(pair.split("/") for pair in pairs.split())
     for sort, pairs in {
+        "taken": "walk/walk shower/shower nap/nap swim/swim stroll/stroll ride/ride",
         "outing": "walk/walk run/run swim/swim ride/ride drive/drive",
         "ordering": "order/order",
         "made_of": "reservation/reserve payment/pay copy/copy correction/correct donation/donate translation/translate",
@@ -279,11 +444,40 @@ DEEDS = {
         "examination/examine analysis/analyze",
     }.items()
 }
+# What has not been done is this: "has not been paid" is "is unpaid".
+UNDONE = dict(
+    pair.split("/")
+    for pair in """
+    paid/unpaid signed/unsigned verified/unverified confirmed/unconfirmed answered/unanswered resolved/unresolved
+    tested/untested finished/unfinished used/unused closed/open opened/unopened
+    """.split()
+)
+# What can be done with it: "refundable" is "can be refunded".
+ABLE = dict(
+    pair.split("/")
+    for pair in """
+    refundable/refund transferable/transfer washable/wash renewable/renew editable/edit removable/remove
+    adjustable/adjust reusable/reuse exchangeable/exchange returnable/return cancellable/cancel cancelable/cancel
+    extendable/extend extensible/extend negotiable/negotiate reversible/reverse recyclable/recycle
+    searchable/search configurable/configure downloadable/download printable/print customizable/customize
+    customisable/customise reachable/reach repairable/repair bookable/book payable/pay
+    """.split()
+)
+UNABLE = {f"{start}{adjective}": verb for adjective, verb in ABLE.items() for start in ("non", "non-", "un", "ir")}
+ADVERBS = dict(
+    pair.split("/")
+    for pair in "annual/annually yearly/annually monthly/monthly weekly/weekly daily/daily quarterly/quarterly".split()
+)
 VERBS = {noun: verb for verbs in DEEDS.values() for noun, verb in verbs.items()}
 # The words that a slot of the sort may hold; of those with a value another word is made.
 CLOSED: dict[str, frozenset[str] | dict[str, str]] = {
     "opposite": OPPOSITES,
     "compared": COMPARED,
+    "undone": UNDONE,
+    "able": ABLE,
+    "doable": ABLE,
+    "unable": UNABLE,
+    "period": ADVERBS,
     **DEEDS,
     "demonym": DEMONYMS,
 }
@@ -308,7 +502,7 @@ CLOSED |= {
         "paper": """
             badge ticket key card permit licence license visa passport password pin code token account invitation
             reservation booking receipt form signature approval appointment deposit certificate helmet mask voucher
-            login subscription degree reference prescription
+            login subscription degree reference prescription po id name email address number label barcode backup owner
         """,
         "named": "dog cat horse rabbit parrot hamster pony boat company shop blog band",
         "shared": "office room flat desk house apartment bedroom kitchen table locker taxi car garage",
@@ -327,15 +521,27 @@ CLOSED |= {
         "machine": "api endpoint server service call request command script function method handler proxy bot",
         "state": "open closed shut on off locked unlocked",
         "made": "made manufactured produced sold taught served grown brewed baked printed built assembled",
-        "hair": "hair eyes skin",
+        "hair": "hair eyes skin fur",
         "staying": "smoke park swim camp fish cycle eat drink sleep cook dive drive skate film stay",
         "going": "goes go went",
+        "taking": "takes take took",
+        "often": "daily weekly monthly quarterly annually yearly annual",
+        "direction": "north south east west northwest northeast southwest southeast",
+        "exceeding": "larger bigger greater longer heavier more higher",
+        "serving": "process handle manage deliver send host ship print clean audit sell distribute",
+        "probation": "trial probation warranty guarantee rental lease",
+        "role": "teacher coach manager trainer captain tutor mentor supervisor editor guide",
+        "unit": "office team department project branch shop store programme program campaign desk workshop group lab",
+        "zone": "utc gmt cet cest est pst celsius fahrenheit euros dollars francs pounds chf usd eur gbp metric",
+        "meter": "meter odometer counter gauge thermometer scale scales barometer speedometer display",
+        "field": "field fields section form box",
         "body": "board committee council jury panel commission",
         "consuming": "takes eats drinks uses needs wants sells serves makes speaks wears owns keeps",
         "furnished": "furnished assembled equipped packed wrapped loaded prepared heated unfurnished",
+        "payment": "rent fee invoice bill tax taxes premium instalment installment deposit fine fees bills",
         "papers": """
-            invoices bills reports mails emails letters complaints requests tickets orders payments copies forms
-            receipts notes applications contracts parcels
+            feedback questions drafts invoices bills reports mails emails letters complaints requests tickets orders
+            payments copies forms receipts notes applications contracts parcels
         """,
         "span": "second minute hour day week month year",
         "cash": """

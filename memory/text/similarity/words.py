@@ -377,7 +377,7 @@ IDIOMS = {
         "a": "a single",
         "discard": "throw away, throw out",
         "must": "have to, has to, need to, needs to, is required to, are required to, is obliged to, are obliged to",
-        "can": "is able to, are able to, is capable of, are capable of",
+        "can": "is able to, are able to, is capable of, are capable of, knows how to, know how to",
         "over": "more than, in excess of",
         "under": "less than, fewer than",
         "at least": "no less than, no fewer than, not less than, a minimum of, minimum of",
@@ -438,9 +438,10 @@ IDIOMS = {
         "not like": "dislike",
         "does not like": "dislikes",
         "not liked": "disliked",
-        "has no": "does not have any, does not have, lacks",
+        "has no": "does not have any, does not have, lacks, has not got a, has not got any, has not got",
         "have no": "do not have any, do not have, lack",
-        "can not": "is unable to, are unable to, is incapable of, are incapable of",
+        "can not": "is unable to, are unable to, is incapable of, are incapable of, "
+        "does not know how to, do not know how to",
         "could not": "was unable to, were unable to",
         "wants to": "would like to, wishes to, would love to",
         "wants": "would like",
@@ -579,8 +580,9 @@ IDIOMS = {
         "90 minutes": "an hour and a half, one hour and a half, one and a half hours",
         "18 months": "a year and a half, one year and a half, one and a half years",
         "two weeks": "a fortnight",
-        "every two weeks": "fortnightly, every fortnight",
-        "lives in": "is based in, resides in, is resident in, has home in",
+        "lives in": "is based in, resides in, is resident in, has home in, "
+        "has its headquarters in, has headquarters in, is headquartered in, has its head office in, has her home in, "
+        "has his home in",
         "is in": "is located in, is situated in, lies in, sits in, can be found in, is found in",
         "are in": "are located in, are situated in, lie in, sit in, are found in",
         "is off": _turned("off"),
@@ -714,12 +716,14 @@ IDIOMS = {
         "works wfh": "works remotely, works from home",
         "30 minutes": "half hour, half-hour, half an hour",
         "will happen": "will take place, will be held",
-        **{f"every two {span}s": f"every other {span}, every second {span}" for span in "day week month year".split()},
+        **{
+            f"every two {span}s": f"every other {span}, every second {span}" + more
+            for span, more in (("day", ""), ("week", ", fortnightly, every fortnight"), ("month", ""), ("year", ""))
+        },
         "two times a day": "twice a day, twice daily, two times daily, two times per day, twice per day",
         "ist": "beträgt, beläuft sich auf",
         "stopped": "gave up, has given up, has quit",
         "one third of": "a third of",
-        "one fifth of": "a fifth of",
         "oldest": "eldest",
         "secondhand": "second hand, pre-owned, pre owned",
         "part time": "parttime",
@@ -737,7 +741,8 @@ IDIOMS = {
         "answered": "gave an answer",
         "helps": "lends a hand",
         "complained": "made a complaint, filed a complaint",
-        "starts": "is set to start, is scheduled to start, is due to start, is set to begin, is scheduled to begin",
+        "starts": "is set to start, is scheduled to start, is due to start, is set to begin, is scheduled to begin, "
+        "takes effect, comes into effect, comes into force, goes into effect",
         "includes": "comes complete with",
         "excludes": "does not include, is without, are without",
         "exclude": "do not include",
@@ -778,8 +783,8 @@ IDIOMS = {
                 ("treated", "treatment"),
             )
         },
-        "is sold out": "is out of stock",
-        "are sold out": "are out of stock",
+        "is sold out": "is out of stock, is not in stock",
+        "are sold out": "are out of stock, are not in stock",
         "early": "ahead of schedule, ahead of time",
         "late": "behind schedule",
         "pays in advance": "pays up front",
@@ -830,7 +835,7 @@ IDIOMS = {
         "by post": "by letter, via post",
         "by card": "with a card, with card, with his card, with her card",
         "in cash": "with cash, cash in hand",
-        "outdated": "out of date, out-of-date",
+        "outdated": "out of date, out-of-date, not up to date, not up-to-date",
         "regardless of": "no matter, irrespective of",
         "except": "with the exception of, apart from, other than, except for, aside from",
         "hourly": "by the hour",
@@ -857,6 +862,28 @@ IDIOMS = {
         "grown up": "an adult",
         "overnight": "during the night, through the night",
         "recently": "a short time ago, not long ago",
+        "hard of hearing": "hearing-impaired, hearing impaired",
+        "paediatrician": "children's doctor, pediatrician",
+        "10% of": "a tenth of, one tenth of",
+        "20% of": "a fifth of, one fifth of",
+        "are separated": "have split up, have separated, have broken up, are no longer a couple, "
+        "are no longer together, split up, broke up",
+        "was moved from": "was rescheduled from, has been rescheduled from, has been moved from",
+        "succeeded": "was successful, went well, was a success, were successful, went off well",
+        "hypertension": "high blood pressure",
+        "covers for": "stands in for, fills in for, deputises for, deputizes for",
+        "won": "came first in",
+        "travelled to": "left for, departed for, set off for",
+        "travels to": "leaves for, departs for, sets off for",
+        "quarterly": "once a quarter, each quarter, every quarter, every three months, every 3 months",
+        "every six months": "twice a year, two times a year, twice yearly, semi-annually, half-yearly, "
+        "every half year, every 6 months, twice annually",
+        "space for": "room for",
+        "correction": "change of plan, change of plans, plans have changed, plans changed, typo fixed",
+        "overdue": "past due, past its due date",
+        "reduced by": "cut by, slashed by",
+        "is handled by": "is dealt with by, is taken care of by, is looked after by",
+        "are handled by": "are dealt with by, are taken care of by, are looked after by",
         "permanent": "open-ended",
         "deadline": "due date, closing date, cut-off date, cutoff date",
         "has a headache": "has got a headache",
@@ -934,7 +961,8 @@ SHAPES = frozenset(
     """
     by there price called named name belongs belong best or both when long high tall wide deep thick old heavy
     weighs weigh aged length height width depth thickness weight age turned manages leads heads chairs directs
-    coordinates edits maintains coaches employer reports boss over replaced succeeded married engaged related
+    coordinates edits maintains coaches conducts supervises trains organizes moderates represents sponsors
+    employer reports boss over replaced succeeded married engaged related
     identical adjacent friends siblings next than where who whom we they must should included student half quarter past
     prefers rather job occupation profession got gets get no wird wurde renamed switched carries bears features boasts
     earns offers trasladó trasladado moved relocated handed passed went transferred can may cannot due takes runs number
@@ -979,7 +1007,7 @@ BASES = dict(
 )
 # Verbs, in their base form; regular forms are made by the rules of English, the irregular ones stand below.
 VERBS = """
-buy purchase
+buy purchase acquire procure
 begin start commence
 finish complete conclude end
 fix repair mend
@@ -1059,7 +1087,6 @@ vanish disappear
 remain stay
 contain include
 accompany escort
-acquire procure
 astonish amaze
 want desire wish
 omit exclude
@@ -1113,10 +1140,14 @@ proceed continue
 convert transform
 update refresh
 lend loan
+invoice bill
 educate teach
 """
 NOUNS = """
 flat apartment
+goalkeeper goalie
+bath bathtub tub
+artifact artefact
 bike bicycle
 plane aeroplane airplane
 kid child youngster
@@ -1151,7 +1182,7 @@ error mistake fault
 problem issue
 picture image photo photograph
 car automobile
-lawyer attorney
+lawyer attorney solicitor
 document doc
 information info
 application app
@@ -1170,7 +1201,7 @@ delivery shipment
 parcel package
 agreement contract
 meeting appointment appt
-supplier vendor
+supplier vendor provider
 summary overview
 warehouse depot storehouse
 limit cap
@@ -1243,7 +1274,6 @@ math maths mathematics
 university uni
 flashlight torch
 curtain drape
-bathtub tub
 roommate flatmate
 cable cord
 socket outlet
@@ -1326,6 +1356,7 @@ faster quicker
 fastest quickest
 additional extra
 loud noisy
+short brief
 tasty delicious
 essential crucial vital indispensable
 faulty defective
@@ -1405,7 +1436,7 @@ cordless wireless
 automated automatic
 soon shortly
 afterwards afterward subsequently
-only solely exclusively
+only solely exclusively sole
 mainly mostly primarily chiefly predominantly largely
 partly partially
 fully entirely wholly
@@ -1906,6 +1937,12 @@ _FAMILY = {
     for line in FAMILIES.strip().splitlines()
     for word in line.split()
 }
+
+
+def manner(adjective: str) -> str:
+    """How somebody does it who is so: "carefully" of a careful driver; empty for what is no such adjective."""
+    adverb = {"good": "well", "fast": "fast", "hard": "hard"}.get(adjective, adjective + "ly")
+    return adverb if adverb[-2:] != "ly" or (_rank(adverb) and classify(adjective) == COMMON) else ""
 
 
 def is_a_deed(noun: str) -> bool:
