@@ -63,7 +63,7 @@ def fate_of(older: str, newer: str) -> str:
 
 def reconciled(plan: Plan) -> Iterator[Outcome]:
     """Q3: pairs that mean the same, of which the newer replaces the older, and of which both have to stay."""
-    for given in _with_others(_statements(plan)):
+    for given in (*_with_others(_statements(plan)), *map(texts.fourth, ("read", "unread"))):
         found = {
             label: [fate_of(*each[1:]) for each in given.pairs if each.label == label]
             for label in (SAME, NEWER, DIFFERENT, CONTRARY)

@@ -126,6 +126,11 @@ def third(half: str) -> Texts:
     return _by_another_hand("third", f"by a third hand, {half}", half)
 
 
+def fourth(half: str) -> Texts:
+    """Pairs alone, by two hands who did not know the rules; of the ``unread`` half rates alone were printed."""
+    return _by_another_hand("fourth", f"by a fourth hand, {half}", half)
+
+
 def _by_another_hand(file: str, name: str, half: str) -> Texts:
     found = slots.data(file)[half]
     return Texts(
