@@ -116,6 +116,7 @@ Noor is the person to ask about keys|Ask Noor about keys
 Zeta is a client of ours|Zeta is one of our clients
 Invoice 12 has not been paid|Invoice 12 is unpaid
 The ticket has not been closed yet|The ticket is still open
+It costs 40 euros to ship the crate|Shipping the crate costs 40 euros
 Zeta's payment method is bank transfer|Zeta pays by bank transfer
 There is a 2% surcharge on card payments|Card payments carry a 2% fee
 The deposit cannot be refunded|The deposit is non-refundable
@@ -190,6 +191,8 @@ The film is in the archive|The film was made in Rome
 Noor has an office in Cork|Noor has an office in Derry
 The kitchen is being painted|The kitchen has been painted
 Noor left Cork on Monday|Noor left for Cork on Monday
+It costs 40 euros to ship the crate|It costs 40 euros to store the crate
+Zeta pays by card|Zeta pays by noon
 Noor works with Ivo|Noor works with Mia
 The bug was reported, fixed|The bug was reported
 Change that password|That password

@@ -187,6 +187,8 @@ def _in_form(sort: str, part: list[Token]) -> list[Token]:
         return [token_of(words.concept(head.raw)), *rest] if plain else part
     if sort == "ing":
         return [token_of(_going(words.concept(head.raw))), *rest]
+    if sort == "gerund":
+        return [token_of(_going(head.raw)), *rest]
     if sort == "third":
         return [token_of(words.third_person(words.concept(head.raw))), *rest]
     if sort == "one":
@@ -318,7 +320,7 @@ SORTS: dict[str, Sort] = {
     "deed_noun": _alone(lambda token: words.is_a_deed(token.raw)),
     "web": _alone(lambda token: "." in token.raw and not token.kind & VALUE),
     "tool": lambda tokens: is_name(tokens) or (len(tokens) == 1 and bool(tokens[0].kind & VALUE)),
-    **{sort: _ending_in(sort) for sort in ("unit", "field", "meter", "payment", "probation", "contract")},
+    **{sort: _ending_in(sort) for sort in ("unit", "field", "meter", "means", "payment", "probation", "contract")},
     "alone": lambda tokens: _is_phrase(tokens) and not any(token.raw == "than" for token in tokens),
     "generic": lambda tokens: (
         bool(tokens[0].kind & COMMON)

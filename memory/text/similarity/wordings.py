@@ -3,7 +3,8 @@
 Data alone. A line is ``result = form / form``. In a form ``a|b`` is either word, ``a?`` may be missing, and behind
 ``a,`` there may be a comma. ``{x}`` is a noun with what belongs to it, ``{x:name}`` a name, ``{x:value}`` a value,
 ``{x:word}`` one word, ``{x:rest}`` whatever there is. In a result ``{x's}`` owns what follows, and of ``{x:base}`` and
-``{x:ing}`` the first word is a verb without an ending or with that one.
+``{x:ing}`` the first word is a verb without an ending or with that one, in the word for all synonyms; of ``{x:gerund}``
+the verb itself with that one.
 """
 
 # ruff: noqa: SIM905 -- a list of words is read as words, without quotes
@@ -184,8 +185,7 @@ the deadline for {x} is {v} = {x} must be submitted|delivered|handed|paid|filed|
 {x's} salary is {v} a {r} = {x:who} earns {v:value} a|per {r:span}
 {x} costs {v} = you|one|we pay|pays {v:value} for {x}
 {x} costs {v} a {p} = you|one|we pay|pays {v:value} a|per|each|every {p:span} for {x}
-{x} costs {v} = {r:gerund} {x} costs|cost {v:value} / {x} costs {v:value} to {r:word}
-    / it costs {v:value} to {r:word} {x}
+{r:gerund} {x} costs {v} = {x} costs {v:value} to {r:word} / it costs {v:value} to {r:word} {x}
 {x} are free = {x} cost nothing
 {r:ing} is free = you|one can|may {r:word} free
 {x} is without {y} = {x} is|are free of|from {y:plain}
@@ -323,7 +323,7 @@ ask {x} about {y} = {x:name} is the person|one to ask about {y:rest} / questions
 {x} lasts {v} = {x} life is {v:lasting}
 pay {x} {r} = {x:payment} is|are due {r:place}
 {x's} salary is {v} {p:period} = {x's} {p:period} pay|salary|wage|wages is {v:value}
-{x's} payment method is {y} = {x} pays|pay by {y:rest}
+{x's} payment method is {y} = {x} pays|pay by {y:means}
 {x} has a {v} fee = {x} carries|carry|incurs|incur|attracts|attract|has|have a|an {v:value} fee|charge|surcharge
     / there is a|an {v:value} fee|charge|surcharge on|for {x} / a|an {v:value} fee|charge|surcharge applies to {x}
 {x} has {v} interest = {x} incurs|incur {v:value} interest / interest of {v:value} is charged on {x}
@@ -534,6 +534,7 @@ CLOSED |= {
         "unit": "office team department project branch shop store programme program campaign desk workshop group lab",
         "zone": "utc gmt cet cest est pst celsius fahrenheit euros dollars francs pounds chf usd eur gbp metric",
         "meter": "meter odometer counter gauge thermometer scale scales barometer speedometer display",
+        "means": "card cash transfer cheque check invoice debit paypal wire",
         "field": "field fields section form box",
         "body": "board committee council jury panel commission",
         "consuming": "takes eats drinks uses needs wants sells serves makes speaks wears owns keeps",
