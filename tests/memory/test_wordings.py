@@ -1,13 +1,20 @@
 """Wordings with room in them: what says the same in another one, what only looks so, and what a change says of now."""
 
+# ruff: noqa: SIM905 -- a list of words is read as words, without quotes
+
 from datetime import UTC, datetime, timedelta
+from random import Random
 from uuid import UUID
 
 from memory.text.similarity import Statement, reconcile
 from memory.text.similarity.rewording import SORTS
-from memory.text.similarity.wordings import AFTER_PHRASES, BEFORE_PHRASES, CONSEQUENCES
+from memory.text.similarity.wordings import AFTER_PHRASES, BEFORE_PHRASES, CLOSED, CONSEQUENCES
+from tests.budgets import examples
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
+ODD = """
+y a ing ed s is y's 3 the Noor's -- 'ing being y-y 2093 9 am 10% no not sky I to of ss ies e every made
+""".split()
 SAME = """
 You need a badge to enter the vault|A badge is required to enter the vault
 Nobody can start the lathe without a key|You need a key to start the lathe
@@ -49,6 +56,7 @@ Noor is taller than Ivo|Ivo is shorter than Noor
 The parcel arrived a day late|The parcel was one day late
 The lease ends on 30 June|The lease expires on 30 June
 Noor placed an order for 20 lamps|Noor ordered 20 lamps
+Noor made a decision|Noor decided
 It is a 3-day course|The course lasts three days
 The lift is under repair|The lift is being repaired
 Inform Noor about delays|Notify Noor about delays
@@ -259,6 +267,22 @@ def test_a_change_replaces_what_it_says_is_no_longer_so_and_is_not_replaced_for_
 
 def test_no_text_ends_in_an_error() -> None:
     assert fate("From year grown MB", "From year grown GB") == (0, 0)
+
+
+def test_no_wording_ends_in_an_error_whatever_stands_in_its_slots() -> None:
+    """One error would end the consolidation of a tenant."""
+    rng = Random(7)
+    forms = [
+        each for found in (BEFORE_PHRASES, AFTER_PHRASES, CONSEQUENCES) for same in found.values() for each in same
+    ]
+    for wording in forms * examples(8):
+        said = []
+        for element in wording.form:
+            known = sorted(element.words or CLOSED.get(element.sort, frozenset())) or ODD
+            length = 1 if element.words else rng.randint(1, 3)
+            filled = [rng.choice(known if rng.random() < 0.7 else ODD) for _ in range(length)]
+            said.append(" ".join(filled) + ("'s" if element.owns else ""))
+        fate("Noor works", " ".join(said))
 
 
 def test_a_statement_does_not_replace_itself() -> None:

@@ -210,7 +210,7 @@ def _going(verb: str) -> str:
 def _in_tense(verb: str, like: str) -> str:
     """The verb in the tense and person of the other one."""
     if like in words.BASES or like.endswith("ed"):
-        past = verb.removesuffix("e") + "ed" if verb[-1] != "y" or verb[-2] in "aeiou" else verb[:-1] + "ied"
+        past = verb.removesuffix("e") + "ed" if verb[-1] != "y" or verb[-2:-1] in "aeiou" else verb[:-1] + "ied"
         return PASTS.get(verb, past)
     return words.third_person(verb) if like.endswith("s") else verb
 

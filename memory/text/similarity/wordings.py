@@ -133,7 +133,7 @@ the default {x} is {y} = {x} defaults|default to {y:rest} / by default, {x} is|a
     / {s:subject} {v:placing} an {d:ordering} for {r:object} / {s:subject} {v:making} a|an {d:made_of} of {r:object}
     / {s:subject} {v:doing} a|an|the {d:done_of} of {r:object}
 {s} {v:deed} to {r} = {s:subject} {v:making} a|an {d:made_to} to {r:object}
-{s} {v:deed} = {s:subject} {v:making} a|an {d:made}
+{s} {v:deed} = {s:subject} {v:making} a|an {d:made_alone}
 """
 # Looked for in what set phrases have left.
 THEN = """
@@ -439,7 +439,7 @@ DEEDS = {
         "ordering": "order/order",
         "made_of": "reservation/reserve payment/pay copy/copy correction/correct donation/donate translation/translate",
         "made_to": "contribution/contribute",
-        "made": "decision/decide complaint/complain promise/promise payment/pay",
+        "made_alone": "decision/decide complaint/complain promise/promise payment/pay",
         "done_of": "inspection/inspect check/check review/review test/test search/search translation/translate "
         "examination/examine analysis/analyze",
     }.items()

@@ -1953,7 +1953,7 @@ def is_a_deed(noun: str) -> bool:
 def third_person(verb: str) -> str:
     if verb.endswith(("s", "sh", "ch", "x", "z")):
         return verb + "es"
-    return verb[:-1] + "ies" if verb.endswith("y") and verb[-2] not in "aeiou" else verb + "s"
+    return verb[:-1] + "ies" if verb.endswith("y") and verb[-2:-1] not in "aeiou" else verb + "s"
 
 
 def without_number(word: str) -> str:
