@@ -1,6 +1,6 @@
 """Needs you, the first page: the lists of what waits for an operator, and how much agents write. Reads only."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from statistics import median
@@ -152,55 +152,62 @@ class NeedsYou:
         return self.chain is not None and self.chain.state == "broken"
 
 
-def waiting_lists(scope: TenantScope, *, now: datetime) -> JSONObject:
-    """Return the rows that wait for this principal, by list, oldest first; None where a permission is missing.
+def waiting_lists(scope: TenantScope, *, now: datetime) -> dict[str, Callable[[], Any] | None]:
+    """Return how to query the rows that wait for this principal, by list, oldest first; None without the permission.
 
     Each is read through an index, and only as far as the page or its count needs, whatever the size of the ledger.
     """
-    reads = scope.can("proposals:read")
-    erases = scope.can("memory:forget")
-    return {
-        "votes": inbox.awaiting_vote(scope, now=now).order_by("id")
-        if reads and scope.can(rules.scope_for("decide"))
-        else None,
-        "drafts": inbox.drafts(scope).order_by("id") if reads and scope.can(rules.scope_for("apply")) else None,
-        "changes": inbox.changes_requested(scope).order_by("id")
-        if reads and scope.can(rules.scope_for("revise"))
-        else None,
-        "answers": interrupts.awaiting(scope, now=now)
-        if scope.can(interrupts.SCOPE) and scope.can("runs:read")
-        else None,
-        "failed": run_search.failed_since(scope, now - FAILED_WITHIN)
-        if scope.can("runs:create") and scope.can("runs:read")
-        else None,
-        "losses": pass_reports.recent_losses(scope, since=now - LOST_WITHIN)
-        if scope.can("memory:retire") and scope.can("memory:read")
-        else None,
-        "imports": ledger_imports.awaiting_confirmation(scope, now=now)
-        if all(map(scope.can, ledger_imports.SCOPES))
-        else None,
-        "possible": commitments.lifecycle.list_possible(scope).order_by("id")
-        if scope.can("memory:retire") and scope.can("memory:read")
-        else None,
-        "forgets": plans.unfinished(scope) if erases else None,
-        "confirmations": plans.awaiting_second(scope, now=now) if erases else None,
-        "previews": plans.previews_to_decide(scope, now=now) if erases else None,
-        "suspects": plans.with_undecided(scope) if erases else None,
-        "duplicates": lookalikes.open_pairs(scope, now=now) if scope.can("passes:run") else None,
-        "overridden": lifecycle.recent_overrides(scope, since=now - OVERRIDDEN_WITHIN) if reads else None,
+    reads, erases = scope.can("proposals:read"), scope.can("memory:forget")
+    retires = scope.can("memory:retire") and scope.can("memory:read")
+    every: dict[str, tuple[bool, Callable[[], Any]]] = {
+        "votes": (
+            reads and scope.can(rules.scope_for("decide")),
+            lambda: inbox.with_expiry(scope, inbox.awaiting_vote(scope, now=now)).order_by("id"),
+        ),
+        "drafts": (reads and scope.can(rules.scope_for("apply")), lambda: inbox.drafts(scope).order_by("id")),
+        "changes": (
+            reads and scope.can(rules.scope_for("revise")),
+            lambda: inbox.changes_requested(scope).order_by("id"),
+        ),
+        "answers": (
+            scope.can(interrupts.SCOPE) and scope.can("runs:read"),
+            lambda: interrupts.awaiting(scope, now=now),
+        ),
+        "failed": (
+            scope.can("runs:create") and scope.can("runs:read"),
+            lambda: run_search.failed_since(scope, now - FAILED_WITHIN),
+        ),
+        "losses": (retires, lambda: pass_reports.recent_losses(scope, since=now - LOST_WITHIN)),
+        "imports": (
+            all(map(scope.can, ledger_imports.SCOPES)),
+            lambda: ledger_imports.awaiting_confirmation(scope, now=now),
+        ),
+        "possible": (retires, lambda: commitments.lifecycle.list_possible(scope).order_by("id")),
+        "forgets": (erases, lambda: plans.unfinished(scope)),
+        "confirmations": (erases, lambda: plans.awaiting_second(scope, now=now)),
+        "previews": (erases, lambda: plans.previews_to_decide(scope, now=now)),
+        "suspects": (erases, lambda: plans.with_undecided(scope)),
+        "duplicates": (scope.can("passes:run"), lambda: lookalikes.open_pairs(scope, now=now)),
+        "overridden": (reads, lambda: lifecycle.recent_overrides(scope, since=now - OVERRIDDEN_WITHIN)),
     }
+    return {name: query if is_allowed else None for name, (is_allowed, query) in every.items()}
 
 
-def counted(lists: Mapping[str, object]) -> dict[str, tuple[int, bool]]:
-    """Count the rows of each list, up to ``COUNTED``, and whether there are more, in one statement."""
-    return _up_to_counted(sql.counts(lists, up_to=COUNTED + 1))
+def counted(scope: TenantScope, *, now: datetime) -> dict[str, tuple[int, bool]]:
+    """Count the rows of each waiting list, up to ``COUNTED``, and whether there are more, in one statement.
 
-
-def _allowed(lists: Mapping[str, object]) -> JSONObject:
-    return {name: rows for name, rows in lists.items() if rows is not None}
-
-
-def _up_to_counted(numbers: Mapping[str, int]) -> dict[str, tuple[int, bool]]:
+    The statement is kept for each shape of rights: to compile it takes ten times as long as to run it.
+    """
+    principal = scope.principal
+    asked = tuple(map(rules.scope_for, ("decide", "apply", "revise")))
+    roles = tuple(access.roles_of(scope.tenant_id, principal.id)) if scope.can(asked[0]) else ()
+    own = principal.id == principal.person
+    numbers = sql.counts_of_shape(
+        (principal.scopes, principal.agent_ids is None, asked, roles, own),
+        (scope.tenant_id, principal.id, principal.person, now),
+        lambda: {name: query() for name, query in waiting_lists(scope, now=now).items() if query},
+        up_to=COUNTED + 1,
+    )
     return {name: (min(number, COUNTED), number > COUNTED) for name, number in numbers.items()}
 
 
@@ -208,13 +215,10 @@ def what_waits(scope: TenantScope, document: Mapping[str, object], *, now: datet
     """Return what needs this principal, as far as its permissions let it see."""
     days = [now.date() - timedelta(days=back) for back in reversed(range(DAYS))]
     reads = scope.can("proposals:read")
-    lists = waiting_lists(scope, now=now)
-    numbers = counted(_allowed(lists))
-    if lists["votes"] is not None:
-        lists["votes"] = inbox.with_expiry(scope, lists["votes"])
+    numbers = counted(scope, now=now)
     found = {
-        name: None if rows is None else WaitingList(list(rows[:SHOWN]) if numbers[name][0] else [], *numbers[name])
-        for name, rows in lists.items()
+        name: WaitingList(list(query()[:SHOWN]) if numbers[name][0] else [], *numbers[name]) if query else None
+        for name, query in waiting_lists(scope, now=now).items()
     }
     asked, forgets, previews = found["answers"], found["forgets"], found["previews"]
     return NeedsYou(
@@ -241,20 +245,10 @@ def _title_of(asked: Interrupt) -> str:
 
 def nav_counts(scope: TenantScope, *, now: datetime) -> dict[str, str]:
     """Return the number of waiting items for each section of the navigation."""
-    principal = scope.principal
-    asked = tuple(map(rules.scope_for, ("decide", "apply", "revise")))
-    roles = tuple(access.roles_of(scope.tenant_id, principal.id)) if scope.can(asked[0]) else ()
-    own = principal.id == principal.person
-    numbers = sql.counts_of_shape(
-        (principal.scopes, principal.agent_ids is None, asked, roles, own),
-        (scope.tenant_id, principal.id, principal.person, now),
-        lambda: _allowed(waiting_lists(scope, now=now)),
-        up_to=COUNTED + 1,
-    )
     policies = approval_policies.awaiting_me(scope) if scope.can("proposals:read") else None
     document = registrations.advertised_capabilities()
     degraded = agents.count_degraded(scope, document) if scope.can("agents:read") else 0
-    return _by_section(_up_to_counted(numbers), policies, degraded)
+    return _by_section(counted(scope, now=now), policies, degraded)
 
 
 def _by_section(
