@@ -323,3 +323,14 @@ def test_a_form_that_is_sent_without_a_session_leads_to_its_page_after_signing_i
     assert "Your session ended before this form was sent." in client.get(sent["Location"]).content.decode()
     for elsewhere in ("https://evil.example/memory", "javascript:alert(1)", "", "//evil.example"):
         assert client.post("/forget", HTTP_REFERER=elsewhere)["Location"] == "/login?next=%2F"
+
+
+@pytest.mark.engines
+def test_whatever_a_browser_sends_as_its_cookies_is_a_visitor_s_and_no_failure() -> None:
+    """A NUL comes in a quoted value, as ``\\000``."""
+    for odd in ("\0" * 32, "a" * 31, "a" * 5000, "\u00e9" * 32, "' OR 1=1 --", ""):
+        for path, status in (("/memory", 302), ("/login", 200)):
+            browser = Client()
+            for name in ("openwop_session", "openwop_csrf", sign_in.DEVICE_COOKIE, "columns"):
+                browser.cookies[name] = odd
+            assert browser.get(path).status_code == status, (odd, path)
