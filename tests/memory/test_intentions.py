@@ -1,6 +1,6 @@
 """What is an intention in a text, when it is due, and what a later statement says of a condition (RFC 0068 C)."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from memory.host import cron
 from memory.text.intentions import Intention, called_off, found_in, verdict, vocabulary, wanted_of, words_of
 from memory.text.intentions.finding import LAST
+from tests.budgets import cpu_within
 
 BERLIN = "Europe/Berlin"
 WEDNESDAY = datetime(2026, 11, 18, 10, 30, tzinfo=UTC)
@@ -197,6 +198,8 @@ def test_what_lies_farther_ahead_than_ten_years_is_none() -> None:
         ("Send the deck on 4/12/2026.", "Europe/London", "2026-12-04 09:00"),
         ("Send the deck on 30.11.2026 at noon.", "UTC", "2026-11-30 12:00"),
         ("Send the deck on 31.11.2026.", "UTC", None),
+        ("Send the deck on 0001-01-01.", BERLIN, None),
+        ("Send the deck on 31.12.9999 at 11 pm.", "America/New_York", None),
         ("Restart the importer at midnight.", "UTC", "2026-11-19 00:00"),
     ],
 )
@@ -631,12 +634,16 @@ PIECES_OF_TEXT = (
     "remind me|call|Ana|don't|not|every|each|next|last|on|at|in|after|when|once|if|the|invoice|clears|Monday|Fridays"
     "|friday|31|12|0|99|february|December|2020|9999|minutes|days|months|14:00|25:99|noon|tomorrow|today|weekly|and|,|."
     "|unless|whether|that|from|half past|nine|Ana said|the meeting|so|reminder"
+    "|0001-01-01|31.12.9999|1/1/0001|30 February|11 pm|\u00b2|\u00bd|1,000|every 2nd"
     '|?|;|\n|"|:|\u2014|need to|we will|please|\U0001f41b|\u00e9|[REDACTED:crm]|%|@|month|of|end'
 )
 PIECES = st.sampled_from(PIECES_OF_TEXT.split("|"))
 
 
-@given(st.one_of(st.lists(PIECES, max_size=25).map(" ".join), st.text(max_size=200)), st.sampled_from([BERLIN, "UTC"]))
+@given(
+    st.one_of(st.lists(PIECES, max_size=25).map(" ".join), st.text(max_size=200)),
+    st.sampled_from([BERLIN, "UTC", "Pacific/Apia", "America/Sao_Paulo"]),
+)
 def test_any_text_has_intentions_that_lie_ahead_within_the_horizon_and_the_same_every_time(
     text: str, zone: str
 ) -> None:
@@ -663,9 +670,8 @@ def test_any_text_has_intentions_that_lie_ahead_within_the_horizon_and_the_same_
     ],
 )
 def test_a_silly_text_costs_no_time_to_speak_of(text: str) -> None:
-    begun = datetime.now(UTC)
-    found_in(text, zone="UTC", written_at=WEDNESDAY)
-    assert datetime.now(UTC) - begun < timedelta(seconds=2)
+    with cpu_within(2):
+        found_in(text, zone="UTC", written_at=WEDNESDAY)
 
 
 def test_a_statement_fulfils_a_condition_denies_it_or_says_nothing_of_it() -> None:

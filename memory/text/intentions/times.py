@@ -69,6 +69,7 @@ PARTS = {
     "after lunch": time(13),
 }
 AFTERNOON = time(14)
+REACHED = timedelta(days=20 * 366)
 HALF = patterns.late(r"\d\s?[ap]\.?m\b", re.IGNORECASE)
 CLOCK = patterns.late(
     r"(?:\b(?:at|by|around|before)\s+|@\s*)(?P<h>\d{1,2})(?::(?P<m>\d{2}))?\s*(?P<half>[ap]\.?m\b\.?|o'clock|h\b)?"
@@ -383,7 +384,8 @@ def when(text: str, *, zone: str, base: datetime) -> When | None:
     if exact is not None:
         return exact
     wall = _wall(text, local, zone)
-    if wall is None:
+    # The first day of the calendar and the last have no instant in every zone, and are out of reach.
+    if wall is None or not -REACHED < wall - local < REACHED:
         return None
     at = cron.instant_of(wall, zone)
     return When(at) if at > base else None
