@@ -8,6 +8,7 @@ import ipaddress
 import re
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from math import ceil
 from typing import Any
@@ -85,6 +86,12 @@ class SignInAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is 
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         """Return False: accounts come from ``manage.py create_operator``."""
+        return False
+
+    def is_safe_url(self, url: str | None) -> bool:
+        """Return whether a sign-in may lead to ``url``: not to what cannot be read as an address (``http://[``)."""
+        with suppress(ValueError):
+            return bool(super().is_safe_url(url))
         return False
 
     def authenticate(self, request: HttpRequest, **credentials: object) -> Operator | None:

@@ -334,3 +334,14 @@ def test_whatever_a_browser_sends_as_its_cookies_is_a_visitor_s_and_no_failure()
             for name in ("openwop_session", "openwop_csrf", sign_in.DEVICE_COOKIE, "columns"):
                 browser.cookies[name] = odd
             assert browser.get(path).status_code == status, (odd, path)
+
+
+def test_a_sign_in_that_is_to_lead_to_no_address_leads_to_the_first_page() -> None:
+    building.operator(email=ADA)
+    for odd in ("http://[::1", "//[", "https://evil.example/", "javascript:alert(1)", "\0", "/\\evil.example"):
+        client = Client()
+        assert client.get("/login", {"next": odd}).status_code == 200, odd
+        for path in ("/login", "/login/code"):  # signed in at the first, and so at the second
+            answer = client.post(path, {"login": ADA, "password": building.PASSWORD, "next": odd})
+            assert (answer.status_code, answer["Location"]) == (302, "/"), (odd, path)
+        assert client.get("/login", {"next": odd})["Location"] == "/", odd
