@@ -282,9 +282,16 @@ def require_own_enabled(run: Run) -> None:
 
 def note_use(run: Run, installation: Installation, *, node_id: str = "", now: datetime) -> None:
     """Record that the run has used this version, once per run."""
-    mine = {"tenant_id": run.tenant_id, "run_id": run.id, "installation_id": installation.id}
-    if not Resolution.objects.of(run.tenant_id).filter(**mine).exists():
+    if not _use().fetch(sql.key(run.tenant_id), sql.key(run.id), sql.key(installation.id)):
+        mine = {"tenant_id": run.tenant_id, "run_id": run.id, "installation_id": installation.id}
         Resolution(**mine, node_id=node_id, resolved_at=now).insert(by=WRITER)
+
+
+@cache
+def _use() -> sql.PositionalQuery[Resolution]:
+    """A run asks for it at each step of an installed agent."""
+    anyone = UUID(int=0)
+    return sql.PositionalQuery(Resolution.objects.of(anyone).filter(run_id=anyone).filter(installation_id=anyone))
 
 
 def _used(tenant_id: UUID, run_id: UUID, kind: str, name: str) -> Installation | None:
@@ -359,9 +366,14 @@ def texts_of(tenant_id: UUID) -> Iterator[str]:
 
 def last(tenant_id: UUID, kind: str, name: str) -> Installation | None:
     """Return the current version of ``name``, or else the one that was current last, with its ``superseded_at``."""
-    rows = Installation.objects.of(tenant_id).select_related("part_of").filter(kind=kind, name=name)
-    found: Installation | None = rows.order_by(F("superseded_at").desc(nulls_first=True)).first()
-    return found
+    return next(iter(_last().fetch(sql.key(tenant_id), str(kind), name)), None)
+
+
+@cache
+def _last() -> sql.PositionalQuery[Installation]:
+    """A run needs it at each step of an agent."""
+    rows = Installation.objects.of(UUID(int=0)).filter(kind="").filter(name="").select_related("part_of")
+    return sql.PositionalQuery(rows.order_by(F("superseded_at").desc(nulls_first=True))[:1])
 
 
 def agents(tenant_id: UUID) -> list[Installation]:
