@@ -2,17 +2,18 @@
 sorting one. PostgreSQL plans with its own statistics and everything that it may use."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from psycopg.sql import Literal
+from pytest_django import DjangoDbBlocker
 
 from memory import adapter, ledger_search
 from memory.addresses import Address, Tier
@@ -217,54 +218,6 @@ def test_an_address_leads_to_its_entries_in_order_and_beside_a_tag_to_the_same(
                 assert index in explained([(led[0], None)])[0][1], (wanted, beside)
 
 
-def test_no_page_of_a_large_ledger_reads_it_whole_or_sorts_it(ada: Client) -> None:
-    fill(building.open_run(building.scope()))
-    building.install_agent("acme", {"agentId": AGENT, "persona": "Triage", "modelClass": "general"})
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE memory_memoryentry SET agent_id = %s WHERE agent_id = 'agent-7'", [AGENT])
-    analyze()
-    headers = building.headers(role="agent") | {"HTTP_X_AGENT_ID": ME}
-    wrong = []
-    for path in PAGES:
-        client, given = (Client(), headers) if path.startswith("/api/") else (ada, {})
-        asked: list[tuple[str, Any]] = []
-
-        def note(execute: Any, statement: str, parameters: Any, many: bool, context: Any, into: Any = asked) -> Any:
-            into.append((statement, parameters))
-            return execute(statement, parameters, many, context)
-
-        with connection.execute_wrapper(note):
-            assert client.get(path, **given).status_code == 200, path
-        about = [
-            each for each in asked if each[0].startswith(("SELECT", "WITH")) and any(t in each[0] for t in GROWING)
-        ]
-        for statement, plan in explained(about):
-            wrong += [f"{path}: {fault}\n{statement[:400]}\n{plan}" for fault in faults(statement, plan)]
-    assert not wrong, "\n\n".join(wrong)
-
-
-@pytest.mark.only_db("postgres")
-def test_a_page_that_is_asked_for_often_reads_no_ledger_whole(ada: Client) -> None:
-    """From the sixth time on PostgreSQL plans a statement of a connection without its values, where that looks no more
-    expensive to it; here as long as nothing has been vacuumed."""
-    fill(building.open_run(building.scope()))
-    analyze()
-    headers = building.headers(role="agent") | {"HTTP_X_AGENT_ID": ME}
-    prepare_at_once()
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE pg_class SET relallvisible = 0 WHERE relname = ANY(%s)", [list(GROWING)])
-        for path in OFTEN:
-            client, given = (Client(), headers) if path.startswith("/api/") else (ada, {})
-            for _ in range(8):
-                assert client.get(path, **given).status_code == 200, path
-    wrong = [
-        f"{statement}\n{plan}"
-        for statement, plan in planned_without_values()
-        if re.search(rf"Seq Scan on (?:{'|'.join(GROWING)})\b", plan)
-    ]
-    assert not wrong, "\n\n".join(wrong)
-
-
 def prepare_at_once() -> None:
     driver: Any = connection.connection
     driver.prepare_threshold, driver.prepared_max = 0, 1000
@@ -283,64 +236,6 @@ def planned_without_values() -> list[tuple[str, str]]:
             cursor.execute(f"EXPLAIN EXECUTE {name}{nothing}")
             found.append((statement, "\n".join(row[0] for row in cursor.fetchall())))
     return found
-
-
-@pytest.mark.only_db("postgres")
-def test_few_entries_of_a_tag_or_a_run_are_read_alone_however_common_others_are(
-    ada: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also where PostgreSQL plans for any tag, and takes it for a common one; and of a run that states its origin."""
-    monkeypatch.setattr("memory.adapter.openintent.FEW", (100, 200))  # as few of these tags as 20,000 are of millions
-    full, own, *others = (building.open_run(building.scope()) for _ in range(22))
-    fill(full)
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE memory_memoryentry SET run_id = %s WHERE position <= 3", [own.id])
-        # A sample has to see that there is more than one run.
-        spread = [(run.id, 100 * number, 100 * number + 99) for number, run in enumerate(others, 1)]
-        cursor.executemany("UPDATE memory_memoryentry SET run_id = %s WHERE position BETWEEN %s AND %s", spread)
-        cursor.execute(
-            "INSERT INTO memory_entryorigin (tenant_id, id, entry_id, run_id, sequence, current, system, run_ref, "
-            "thread_id, node, more) SELECT tenant_id, id, id, run_id, position, TRUE, 'a', '', '', '', '{}' "
-            "FROM memory_memoryentry WHERE position <= 3"
-        )
-        cursor.execute(
-            "INSERT INTO memory_entrytag (tenant_id, id, tag) SELECT tenant_id, id, 'oldest' FROM memory_memoryentry "
-            "WHERE position <= 50"
-        )
-    analyze()
-    prepare_at_once()
-    headers = building.headers(role="agent") | {"HTTP_X_AGENT_ID": ME}
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
-    for path in ("/memory?tag=oldest", f"/memory?run={ids.wire('run', own.id)}", f"{LISTED}&tags=common,oldest"):
-        client, given = (Client(), headers) if path.startswith("/api/") else (ada, {})
-        asked: list[tuple[str, Any]] = []
-
-        def note(execute: Any, statement: str, parameters: Any, many: bool, context: Any, into: Any = asked) -> Any:
-            into.append((statement, parameters))
-            return execute(statement, parameters, many, context)
-
-        with connection.execute_wrapper(note):
-            assert client.get(path, **given).status_code == 200, path
-        for statement, values in asked:
-            if statement.startswith(("SELECT", "WITH")) and any(table in statement for table in GROWING):
-                looked_at, plan = looked_at_without_values(statement, values or ())
-                assert looked_at < SIZE / 4, f"{path}: {looked_at:,.0f} rows\n{statement}\n{plan}"
-
-
-def looked_at_without_values(statement: str, values: Sequence[Any]) -> tuple[float, Any]:
-    """How many rows the statement that this connection has prepared looks at with these values, and its plan."""
-    first, *parts = statement.split("%s")
-    text = (first + "".join(f"${at}{part}" for at, part in enumerate(parts, 1))).replace("%%", "%")
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT name FROM pg_prepared_statements WHERE statement = %s", [text])
-        (name,) = cursor.fetchone()
-        given = ", ".join(Literal(each).as_string(connection.connection) for each in values)
-        cursor.execute(
-            f"EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE {name}{f'({given})' if given else ''}".replace("%", "%%")
-        )
-        ((plan,),) = cursor.fetchall()
-    return rows_looked_at(plan[0]["Plan"]), plan
 
 
 @pytest.mark.only_db("postgres")
@@ -389,10 +284,35 @@ def rows_looked_at(plan: Any) -> float:
     return (plan["Actual Rows"] + dropped) * plan["Actual Loops"] + sum(map(rows_looked_at, plan.get("Plans", ())))
 
 
+def test_the_newest_proposals_of_an_agent_are_read_from_their_index(ada: Client) -> None:
+    building.install_agent("acme", {"agentId": AGENT})
+    with CaptureQueriesContext(connection) as sent, connection.cursor() as cursor:
+        if sql.is_postgres():
+            cursor.execute("SET LOCAL enable_seqscan = off")
+        assert ada.get(f"/agents/{AGENT}/proposals").status_code == 200
+        asked = [each["sql"] for each in sent if f"'{AGENT}'" in each["sql"] and "proposals_proposal" in each["sql"]]
+        [(_, plan)] = explained([(each.replace("%", "%%"), None) for each in asked])
+    led = r"Index Cond:.*\bagent_id\b" if sql.is_postgres() else r"\(tenant_id=\? AND agent_id=\?\)"
+    assert re.search(led, plan), plan
+    assert not re.search("TEMP B-TREE FOR ORDER BY|Sort", plan), plan
+
+
+# Last, since the rows of these are there until the module ends.
+
+
+@pytest.fixture(scope="module")
+def log(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """A large audit log, made once: each test undoes what it did there."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        fill_log(building.tenant().id)
+        yield
+        transaction.set_rollback(True)
+
+
+@pytest.mark.usefixtures("log")
 def test_a_filter_of_the_audit_log_is_answered_by_its_index_in_order(ada: Client) -> None:
     """Both the page and the count of what matches."""
     ada.get("/audit")  # looking is on record once in a while
-    fill_log(building.tenant().id)
     both = "actor" if sql.is_postgres() else r"action=\? AND actor"
     for query, column in (
         ("actor=usr_3", "actor"),
@@ -416,9 +336,9 @@ def test_a_filter_of_the_audit_log_is_answered_by_its_index_in_order(ada: Client
             assert not re.search("TEMP B-TREE FOR ORDER BY|Seq Scan", plan), (statement, plan)
 
 
+@pytest.mark.usefixtures("log")
 def test_refused_acts_are_read_from_an_index_of_their_own(ada: Client) -> None:
     ada.get("/audit")
-    fill_log(building.tenant().id)
     for result in ("denied", "failed"):
         with CaptureQueriesContext(connection) as sent, connection.cursor() as cursor:
             if sql.is_postgres():
@@ -432,14 +352,116 @@ def test_refused_acts_are_read_from_an_index_of_their_own(ada: Client) -> None:
             assert not re.search("TEMP B-TREE FOR ORDER BY|Seq Scan", plan), (statement, plan)
 
 
-def test_the_newest_proposals_of_an_agent_are_read_from_their_index(ada: Client) -> None:
-    building.install_agent("acme", {"agentId": AGENT})
-    with CaptureQueriesContext(connection) as sent, connection.cursor() as cursor:
-        if sql.is_postgres():
-            cursor.execute("SET LOCAL enable_seqscan = off")
-        assert ada.get(f"/agents/{AGENT}/proposals").status_code == 200
-        asked = [each["sql"] for each in sent if f"'{AGENT}'" in each["sql"] and "proposals_proposal" in each["sql"]]
-        [(_, plan)] = explained([(each.replace("%", "%%"), None) for each in asked])
-    led = r"Index Cond:.*\bagent_id\b" if sql.is_postgres() else r"\(tenant_id=\? AND agent_id=\?\)"
-    assert re.search(led, plan), plan
-    assert not re.search("TEMP B-TREE FOR ORDER BY|Sort", plan), plan
+@pytest.fixture(scope="module")
+def ledger(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """A large ledger, made once: each test undoes what it did there."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        fill(building.open_run(building.scope()))
+        analyze()
+        yield
+        transaction.set_rollback(True)
+
+
+@pytest.mark.usefixtures("ledger")
+def test_no_page_of_a_large_ledger_reads_it_whole_or_sorts_it(ada: Client) -> None:
+    building.install_agent("acme", {"agentId": AGENT, "persona": "Triage", "modelClass": "general"})
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE memory_memoryentry SET agent_id = %s WHERE agent_id = 'agent-7'", [AGENT])
+    analyze()
+    headers = building.headers(role="agent") | {"HTTP_X_AGENT_ID": ME}
+    wrong = []
+    for path in PAGES:
+        client, given = (Client(), headers) if path.startswith("/api/") else (ada, {})
+        asked: list[tuple[str, Any]] = []
+
+        def note(execute: Any, statement: str, parameters: Any, many: bool, context: Any, into: Any = asked) -> Any:
+            into.append((statement, parameters))
+            return execute(statement, parameters, many, context)
+
+        with connection.execute_wrapper(note):
+            assert client.get(path, **given).status_code == 200, path
+        about = [
+            each for each in asked if each[0].startswith(("SELECT", "WITH")) and any(t in each[0] for t in GROWING)
+        ]
+        for statement, plan in explained(about):
+            wrong += [f"{path}: {fault}\n{statement[:400]}\n{plan}" for fault in faults(statement, plan)]
+    assert not wrong, "\n\n".join(wrong)
+
+
+@pytest.mark.only_db("postgres")
+@pytest.mark.usefixtures("ledger")
+def test_a_page_that_is_asked_for_often_reads_no_ledger_whole(ada: Client) -> None:
+    """From the sixth time on PostgreSQL plans a statement of a connection without its values, where that looks no more
+    expensive to it; here as long as nothing has been vacuumed."""
+    headers = building.headers(role="agent") | {"HTTP_X_AGENT_ID": ME}
+    prepare_at_once()
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE pg_class SET relallvisible = 0 WHERE relname = ANY(%s)", [list(GROWING)])
+        for path in OFTEN:
+            client, given = (Client(), headers) if path.startswith("/api/") else (ada, {})
+            for _ in range(7):
+                assert client.get(path, **given).status_code == 200, path
+    wrong = [
+        f"{statement}\n{plan}"
+        for statement, plan in planned_without_values()
+        if re.search(rf"Seq Scan on (?:{'|'.join(GROWING)})\b", plan)
+    ]
+    assert not wrong, "\n\n".join(wrong)
+
+
+@pytest.mark.only_db("postgres")
+@pytest.mark.usefixtures("ledger")
+def test_few_entries_of_a_tag_or_a_run_are_read_alone_however_common_others_are(
+    ada: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where PostgreSQL plans for any tag, and takes it for a common one; and of a run that states its origin."""
+    monkeypatch.setattr("memory.adapter.openintent.FEW", (100, 200))  # as few of these tags as 20,000 are of millions
+    own, *others = (building.open_run(building.scope()) for _ in range(21))
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE memory_memoryentry SET run_id = %s WHERE position <= 3", [own.id])
+        # A sample has to see that there is more than one run.
+        spread = [(run.id, 100 * number, 100 * number + 99) for number, run in enumerate(others, 1)]
+        cursor.executemany("UPDATE memory_memoryentry SET run_id = %s WHERE position BETWEEN %s AND %s", spread)
+        cursor.execute(
+            "INSERT INTO memory_entryorigin (tenant_id, id, entry_id, run_id, sequence, current, system, run_ref, "
+            "thread_id, node, more) SELECT tenant_id, id, id, run_id, position, TRUE, 'a', '', '', '', '{}' "
+            "FROM memory_memoryentry WHERE position <= 3"
+        )
+        cursor.execute(
+            "INSERT INTO memory_entrytag (tenant_id, id, tag) SELECT tenant_id, id, 'oldest' FROM memory_memoryentry "
+            "WHERE position <= 50"
+        )
+    analyze()
+    prepare_at_once()
+    headers = building.headers(role="agent") | {"HTTP_X_AGENT_ID": ME}
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+    for path in ("/memory?tag=oldest", f"/memory?run={ids.wire('run', own.id)}", f"{LISTED}&tags=common,oldest"):
+        client, given = (Client(), headers) if path.startswith("/api/") else (ada, {})
+        asked: list[tuple[str, Any]] = []
+
+        def note(execute: Any, statement: str, parameters: Any, many: bool, context: Any, into: Any = asked) -> Any:
+            into.append((statement, parameters))
+            return execute(statement, parameters, many, context)
+
+        with connection.execute_wrapper(note):
+            assert client.get(path, **given).status_code == 200, path
+        for statement, values in asked:
+            if statement.startswith(("SELECT", "WITH")) and any(table in statement for table in GROWING):
+                looked_at, plan = looked_at_without_values(statement, values or ())
+                assert looked_at < SIZE / 4, f"{path}: {looked_at:,.0f} rows\n{statement}\n{plan}"
+
+
+def looked_at_without_values(statement: str, values: Sequence[Any]) -> tuple[float, Any]:
+    """How many rows the statement that this connection has prepared looks at with these values, and its plan."""
+    first, *parts = statement.split("%s")
+    text = (first + "".join(f"${at}{part}" for at, part in enumerate(parts, 1))).replace("%%", "%")
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT name FROM pg_prepared_statements WHERE statement = %s", [text])
+        (name,) = cursor.fetchone()
+        given = ", ".join(Literal(each).as_string(connection.connection) for each in values)
+        cursor.execute(
+            f"EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE {name}{f'({given})' if given else ''}".replace("%", "%%")
+        )
+        ((plan,),) = cursor.fetchall()
+    return rows_looked_at(plan[0]["Plan"]), plan
