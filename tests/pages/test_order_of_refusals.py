@@ -12,6 +12,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from memory.host import access, ids
 from memory.host.models import Interrupt
 from tests import building, proposing
+from tests.budgets import THOROUGH
 from tests.peopled import World
 from tests.proposals.doors import undrawn
 
@@ -197,7 +198,7 @@ def test_who_may_not_is_refused_before_what_a_form_holds(client: Client, monkeyp
     wrong: dict[tuple[str, frozenset[str]], list[int]] = {}
     forms = dict(pages())
     assert forms.keys() >= NEEDS.keys()
-    for name, pattern in forms.items():
+    for turn, (name, pattern) in enumerate(forms.items()):
         if name in OPEN_TO_ALL:
             continue
         url = address(world, pattern)
@@ -209,8 +210,10 @@ def test_who_may_not_is_refused_before_what_a_form_holds(client: Client, monkeyp
             if (found := status(url, {}, READING | scopes)) in {403, 405}:
                 wrong[name, scopes] = [found]
         for scopes in too_few:
-            answers = [status(url, form, scopes) for form in FORMS]
-            if answers != [403] * len(FORMS):
+            # In a quick run one form at a page, the other at the next one.
+            sent = FORMS if THOROUGH else (FORMS[turn % len(FORMS)],)
+            answers = [status(url, form, scopes) for form in sent]
+            if set(answers) != {403}:
                 wrong[name, EVERYTHING - scopes] = answers
     assert wrong == {}
 

@@ -173,6 +173,7 @@ COMMAND: dict[str, dict[str, Send]] = {
     "rollback": {"roll back": shell("rollback", "{ref}")},
 }
 SURFACES = {"rest": REST, "interrupts": INTERRUPTS, "pages": PAGES, "command": COMMAND}
+BY_KEY = {"rest", "interrupts"}
 
 # Who may: action -> the permission it needs, and the roles that have it
 
@@ -244,7 +245,7 @@ STATELESS = {
     "save a filter", "remove a filter",
 }  # fmt: skip
 # Who may depends on no state, and what comes of it on no role; and the mode changes nothing but what `apply` does. So a
-# quick run tries the owner in each state, everybody in one where the action is open to who may and, since a right is
+# quick run tries the owner in each state, others in one where the action is open to who may and, since a right is
 # asked for before the state is looked at, who has no role in one where it is not; and beside `apply` it tries one state
 # in the second mode. `make test-all` tries everybody in each.
 EVERYBODY_IN = ("draft", "waiting", "applied")
@@ -258,7 +259,7 @@ def is_tried(surface: str, action: str, who: Who, state: str, mode: str) -> bool
         return False
     if action in STATELESS:
         return state == State.DRAFT and (THOROUGH or mode == GATED or who.role == access.OWNER)
-    if not THOROUGH and not is_sampled(action, who, state, mode):
+    if not THOROUGH and not is_sampled(surface, action, who, state, mode):
         return False
     if who.role == WRITER and action not in NEVER_BY_WHO_WROTE_IT:
         return False
@@ -266,23 +267,30 @@ def is_tried(surface: str, action: str, who: Who, state: str, mode: str) -> bool
 
 
 def asked_at(surface: str, action: str) -> set[str]:
-    """The roles that a quick run tries: all by key. A refusal says which right is asked for, and who has it is the same
-    everywhere: at the pages and in the shell one role of those who have it, one of the others, and the two ends."""
-    if surface in {"rest", "interrupts"}:
-        return ROLES | {role + BOUND for role in ROLES}
+    """The roles that a quick run tries. A refusal says which right is asked for, and who has it is the same everywhere
+    (``test_the_tables_know_every_role_state_action_and_mode``): one role of those who have it, one of the others, and
+    the two ends. By key also who wrote it, and these with a key that is bound to an agent."""
     turn, holders = list(NEEDS).index(action), HOLDERS[NEEDS[action]] - {access.OWNER}
     others = set(access.ROLES) - holders - {access.OWNER}
-    return {access.OWNER, NOBODY, *(sorted(each)[turn % len(each)] for each in (holders, others) if each)}
+    found = {access.OWNER, NOBODY, *(sorted(each)[turn % len(each)] for each in (holders, others) if each)}
+    return found | {WRITER} | {role + BOUND for role in found} if surface in BY_KEY else found
 
 
-def is_sampled(action: str, who: Who, state: str, mode: str) -> bool:
-    """Whether a quick run tries the cell."""
+def is_sampled(surface: str, action: str, who: Who, state: str, mode: str) -> bool:
+    """Whether a quick run tries the cell. Pages and shell call what the API calls: of the states in which that refuses
+    an action they try the owner in one."""
     refused = {CONFLICT, MISSING}
     is_open = OUTCOMES[action][state] not in refused
     first = next((each for each in EVERYBODY_IN if (OUTCOMES[action][each] not in refused) == is_open), "")
     if mode == DIRECT and action != "apply":
         return who.role == access.OWNER and is_open and state == first
-    return who.role == access.OWNER or (state == first and (is_open or who.role == NOBODY))
+    if who.role == access.OWNER:
+        closed = [
+            each for each in STATES if OUTCOMES[action][each] in refused and action in SHOWS_IN.get(each, {action})
+        ]
+        one = closed[list(NEEDS).index(action) % len(closed)] if closed else ""
+        return surface in BY_KEY or is_open or state == one
+    return state == first and (is_open or who.role == NOBODY)
 
 
 def cells(default: str = CONFLICT, **named: str) -> dict[str, str]:
@@ -413,8 +421,7 @@ def problems_in(world: World, surface: str, state: str, mode: str) -> list[str]:
 
 def standing_at(surface: str, world: World) -> list[Who]:
     """Keys at the API; people at the pages and in the shell."""
-    by_key = surface in {"rest", "interrupts"}
-    return [who for who in world.people.values() if (who.key if by_key else who.email)]
+    return [who for who in world.people.values() if (who.key if surface in BY_KEY else who.email)]
 
 
 def judged(
