@@ -27,7 +27,7 @@ from tests import building, in_process
 from tests.faces.test_origins import TRACE, forget
 from tests.memory.test_forgetting import everything_stored
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 PERSON, SECRET = "marta.kowalska@example.com", "tok-123456789"
 CONTENT, STORED = f"{SECRET} opens it", "[REDACTED:crm] opens it"
 NAMED, SHOWN = f"{PERSON} has {SECRET}", f"{PERSON} has [REDACTED:crm]"
@@ -171,6 +171,7 @@ def made(callers: dict[str, Caller]) -> dict[str, UUID]:
     return found
 
 
+@pytest.mark.engines
 def test_every_write_is_on_record_without_secrets_and_is_seen_by_its_own_tenant_alone(
     callers: dict[str, Caller], made: dict[str, UUID]
 ) -> None:
@@ -197,6 +198,7 @@ def test_every_write_is_on_record_without_secrets_and_is_seen_by_its_own_tenant_
     assert SECRET not in everything_stored()
 
 
+@pytest.mark.engines
 def test_what_no_database_keeps_is_written_through_every_door_when_an_encoding_names_it(
     callers: dict[str, Caller], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,6 +211,7 @@ def test_what_no_database_keeps_is_written_through_every_door_when_an_encoding_n
     assert forget("acme", PERSON).receipt["stores"]["memory entries"]["erased"] == len(DOORS)
 
 
+@pytest.mark.engines
 def test_a_person_whom_every_origin_names_is_forgotten_and_stands_nowhere(made: dict[str, UUID]) -> None:
     assert PERSON in everything_stored()
     done = forget("acme", PERSON)
@@ -271,6 +274,7 @@ BEYOND: dict[str, Any] = {
 }
 
 
+@pytest.mark.engines
 def test_an_origin_of_the_greatest_lengths_is_taken_by_every_door_and_shown_as_it_was_given(
     callers: dict[str, Caller], monkeypatch: pytest.MonkeyPatch
 ) -> None:

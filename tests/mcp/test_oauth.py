@@ -604,6 +604,17 @@ def test_a_page_that_was_shown_to_another_person_grants_nothing(browse: Browse) 
 HOSTILE = ["a\x00b", "é" * 5000]
 if connection.vendor == "sqlite" or THOROUGH:
     HOSTILE += ["\x00", "http://[", "http://127.0.0.1:99999999/", "\x7f\u202e", "[" * 5000, "%zz", ""]
+
+
+def hostile(name: str, turn: int) -> list[str]:
+    """The texts for a field: in a quick run all for one that is read as an address, else the first two and by turns
+    one of the others."""
+    others = HOSTILE[2:]
+    if THOROUGH or name in {"redirect_uri", "resource"} or not others:
+        return HOSTILE
+    return [*HOSTILE[:2], others[turn % len(others)]]
+
+
 FORMS = {
     "/oauth/token": (
         *("grant_type", "code", "redirect_uri", "client_id", "client_secret", "code_verifier", "resource", "scope"),
@@ -626,9 +637,9 @@ def test_no_text_in_any_field_of_a_form_makes_the_server_fail(path: str, client:
     program.register()
     for grant, read in GRANTS.items():
         good = {"grant_type": grant, "client_id": program.id, "code": "x", "refresh_token": "x", "token": "x"}
-        for name in FORMS[path]:
+        for turn, name in enumerate(FORMS[path]):
             # What a grant does not read, it reads like the field that is unknown.
-            for text in HOSTILE if THOROUGH or name in read or name == "unknown" else HOSTILE[:1]:
+            for text in hostile(name, turn) if THOROUGH or name in read or name == "unknown" else HOSTILE[:1]:
                 answer = client.post(path, {**good, "redirect_uri": BACK, name: text})
                 where = (name, text[:20], answer.content)
                 assert answer.status_code < 500, where
@@ -686,8 +697,9 @@ def test_no_text_in_any_parameter_of_the_page_of_consent_makes_it_fail(browse: B
     program, browser = Program(), browse()
     program.register()
     asked = parse_qs(urlsplit(program.address()).query)
-    for name in (*asked, "prompt", "nonce", "claims", "login_hint", "max_age", "request", "response_mode", "unknown"):
-        for text in HOSTILE if THOROUGH or name in {*asked, "prompt"} else HOSTILE[:1]:
+    unread = ("nonce", "claims", "login_hint", "max_age", "request", "response_mode", "unknown")
+    for turn, name in enumerate((*asked, "prompt", *unread)):
+        for text in HOSTILE[:1] if name in unread and not THOROUGH else hostile(name, turn):
             answer = browser.get(program.address(**{name: text}))
             assert answer.status_code < 500, (name, text[:20])
             if "\x00" in text:

@@ -264,7 +264,6 @@ def test_a_visitor_signs_in_and_comes_back(client: Client) -> None:
         assert answer["Location"].startswith("/login?next="), url
 
 
-@pytest.mark.engines
 def test_each_list_is_whole_varies_by_who_asks_and_leads_on_where_it_is_empty(ada: Client) -> None:
     led = {}
     for url in LISTS:

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from pytest_django import DjangoDbBlocker
 
 from memory import ledger, memory_policy, provenance, recordings
 from memory.forget import execution, holds
@@ -40,16 +41,55 @@ PAGES = {
 }
 
 
-@pytest.fixture
-def filled() -> None:
-    acme, run = building.scope(), building.open_run(building.scope())
-    made = [
-        building.write(acme, run, f"note {number}", tags=("common", f"t{number}"), agent_id=f"agent-{number % 3}").id
-        for number in range(60)
-    ]
-    building.write(acme, run, "odd", tags=("rare",))
-    for each in made[:3]:
-        ledger.retirement.retire_entry(acme, each, reason="", now=timezone.now())
+def test_holds_and_forgets_that_await_a_second_person_cost_the_same_however_many_there_are(ada: Client) -> None:
+    rosa = building.scope(owner=building.operator(email="rosa.owner@acme.example"))
+    memory_policy.change(rosa, {"forget_second_person": True}, now=timezone.now())
+
+    def costs(names: list[str]) -> dict[str, int]:
+        for name in names:
+            hold = holds.place(rosa, [name[::-1]], reason="a court case", now=timezone.now())
+            building.remember("acme", f"write to {name}")
+            request = execution.preview(rosa, [name], now=timezone.now()).request
+            execution.confirm(rosa, request.id, typed=name, reason="ticket 17", now=timezone.now())
+        pages = {
+            "holds": "/forget/holds",
+            "one hold": f"/forget/holds/{ids.wire('hld', hold.id)}",
+            "forgets": "/forget",
+            "one forget": f"/forget/{ids.wire('fgt', request.id)}",
+            "dashboard": "/",
+        }
+        return {page: cost(url) for page, url in pages.items()}
+
+    def cost(url: str) -> int:
+        ada.get(url)
+        with CaptureQueriesContext(connection) as asked:
+            assert ada.get(url).status_code == 200
+        return len(asked)
+
+    once = costs(["tom@example.com"])
+    often = costs([f"tom{number}@example.com" for number in range(2)])
+    assert {page: asked for page, asked in often.items() if asked > once[page]} == {}
+    allowed = {"holds": 12, "one hold": 12, "forgets": 14, "one forget": 23, "dashboard": 17}
+    assert {page: asked for page, asked in once.items() if asked > allowed[page]} == {}
+
+
+# Behind it, since it is there until the module ends.
+@pytest.fixture(scope="module")
+def filled(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """Sixty entries, made once: each test undoes what it did there."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        acme, run = building.scope(), building.open_run(building.scope())
+        made = [
+            building.write(
+                acme, run, f"note {number}", tags=("common", f"t{number}"), agent_id=f"agent-{number % 3}"
+            ).id
+            for number in range(60)
+        ]
+        building.write(acme, run, "odd", tags=("rare",))
+        for each in made[:3]:
+            ledger.retirement.retire_entry(acme, each, reason="", now=timezone.now())
+        yield
+        transaction.set_rollback(True)
 
 
 @pytest.fixture
@@ -160,35 +200,3 @@ def test_retired_entries_are_found_among_themselves(ada: Client, plan: Any) -> N
         ada.get("/memory?state=retired")
     (listed,) = [each["sql"] for each in asked.captured_queries if "LIMIT 51" in each["sql"]]
     assert "memory_entry_retired" in plan(listed)
-
-
-def test_holds_and_forgets_that_await_a_second_person_cost_the_same_however_many_there_are(ada: Client) -> None:
-    rosa = building.scope(owner=building.operator(email="rosa.owner@acme.example"))
-    memory_policy.change(rosa, {"forget_second_person": True}, now=timezone.now())
-
-    def costs(names: list[str]) -> dict[str, int]:
-        for name in names:
-            hold = holds.place(rosa, [name[::-1]], reason="a court case", now=timezone.now())
-            building.remember("acme", f"write to {name}")
-            request = execution.preview(rosa, [name], now=timezone.now()).request
-            execution.confirm(rosa, request.id, typed=name, reason="ticket 17", now=timezone.now())
-        pages = {
-            "holds": "/forget/holds",
-            "one hold": f"/forget/holds/{ids.wire('hld', hold.id)}",
-            "forgets": "/forget",
-            "one forget": f"/forget/{ids.wire('fgt', request.id)}",
-            "dashboard": "/",
-        }
-        return {page: cost(url) for page, url in pages.items()}
-
-    def cost(url: str) -> int:
-        ada.get(url)
-        with CaptureQueriesContext(connection) as asked:
-            assert ada.get(url).status_code == 200
-        return len(asked)
-
-    once = costs(["tom@example.com"])
-    often = costs([f"tom{number}@example.com" for number in range(3)])
-    assert {page: asked for page, asked in often.items() if asked > once[page]} == {}
-    allowed = {"holds": 12, "one hold": 12, "forgets": 14, "one forget": 23, "dashboard": 17}
-    assert {page: asked for page, asked in once.items() if asked > allowed[page]} == {}
