@@ -15,7 +15,7 @@ import hypothesis
 import pytest
 from django.core.handlers.wsgi import WSGIHandler
 from django.core.signals import request_finished, request_started
-from django.db import close_old_connections, transaction
+from django.db import close_old_connections, connection, transaction
 from hypothesis import HealthCheck, Phase, Verbosity
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, ValidationError
@@ -292,8 +292,9 @@ ODD_HEADERS: list[dict[str, str]] = [
 
 
 def odd_requests(world: World, route: Route, name: str, turn: int) -> Iterator[tuple[str, bytes, dict[str, str]]]:
-    """Address, body and headers. In a quick run a sixteenth of each kind, and of the next operation the next one."""
-    step = 1 if THOROUGH else 16
+    """Address, body and headers. In a quick run an eighth of each kind, and of the next operation the next eighth; on
+    PostgreSQL, where a NUL or a large number that reaches the database fails otherwise, a sixteenth."""
+    step = 1 if THOROUGH else 8 if connection.vendor == "sqlite" else 16
     own_turn = slice(turn % step, None, step)
     body = json.dumps(BODIES[name]).encode() if name in BODIES else b""
     own = "/" + route.address(route.real(world))
