@@ -22,7 +22,7 @@ from typing import Literal
 from urllib.parse import urljoin, urlsplit
 
 import django
-from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+from axe_playwright_python.base import AXE_SCRIPT  # type: ignore[import-untyped]
 from django.urls import Resolver404, resolve
 from playwright.sync_api import (
     Browser,
@@ -73,6 +73,34 @@ TWICE = """() => {
   return ids.filter((id, place) => ids.indexOf(id) !== place);
 }"""
 
+# Every element that shows text, and of each what decides its contrast: the names and grounds of all that it stands in,
+# its own colour, and its type.
+LOOKS = """() => {
+  const grounds = new Map([[null, ""]]);
+  const groundOf = (at) => {
+    if (!grounds.has(at)) {
+      const { backgroundColor, backgroundImage, opacity } = getComputedStyle(at);
+      const name = [at.localName, ...at.classList].join(".");
+      grounds.set(at, [groundOf(at.parentElement), name, backgroundColor, backgroundImage, opacity].join(" "));
+    }
+    return grounds.get(at);
+  };
+  const hasText = (at) => [...at.childNodes].some((each) => each.nodeType === Node.TEXT_NODE && each.data.trim());
+  window.withText = [...document.body.querySelectorAll("*")].filter((at) =>
+    at.checkVisibility({ visibilityProperty: true }) && (hasText(at) || at.matches("input, select, textarea")));
+  return window.withText.map((at) => {
+    const { color, fontSize, fontWeight } = getComputedStyle(at);
+    const isDisabled = Boolean(at.closest(":disabled, [aria-disabled=true]"));
+    return [groundOf(at), color, fontSize, fontWeight, isDisabled].join(" ");
+  });
+}"""
+ONLY_THESE = """(places) => {
+  places.forEach((place) => { window.withText[place].dataset.look = ""; });
+  axe.configure({ rules: [{ id: "color-contrast", selector: "[data-look]" }] });
+}"""
+# To build and to hand over what passed takes as long as many a rule.
+VIOLATIONS = "axe.run({ reporter: 'no-passes' }).then((found) => found.violations)"
+
 
 def find_addresses(read: Callable[[str], tuple[int, str, str]], *, of_a_route: int) -> list[str]:
     """Paths of pages in the order in which links lead to them from "/", at most ``of_a_route`` of each route.
@@ -103,11 +131,14 @@ def find_addresses(read: Callable[[str], tuple[int, str, str]], *, of_a_route: i
     return found
 
 
-def open_page(page: Page, url: str, *, sample: bool = False, shell: bool = True) -> list[str]:
+def open_page(
+    page: Page, url: str, *, sample: bool = False, shell: bool = True, looks: set[str] | None = None
+) -> list[str]:
     """The faults of the page at ``url``, which is open afterwards, a line each. In a ``sample``, only the first of many
     alike are looked at, and the others are gone afterwards: axe-core reads what it is not asked for as well, and the
     operations on the page of the API alone take longer than all other pages. Without ``shell``, nor are the navigation
-    and the dialogs, which are the same on each page."""
+    and the dialogs, which are the same on each page. The contrast of an element whose look is among ``looks`` is known;
+    those of this page are added to them."""
     folded = "details:not([open])" + (f":nth-of-type(-n+{FOLDED})" if sample else "")
     alike = f"tr:nth-child(n+{ROWS + 1}), details:not([open]):nth-of-type(n+{ROWS + 1})"
     others = f"{alike}, details:not([open]) > :not(summary)" + ("" if shell else f", {SHELL}")
@@ -133,7 +164,10 @@ def open_page(page: Page, url: str, *, sample: bool = False, shell: bool = True)
         faults.append(f"ids that stand for two elements: {twice}")
     if sample:
         page.evaluate(f"document.querySelectorAll('{others}').forEach(each => each.remove())")
-    found = Axe().run(page).response["violations"]
+    page.evaluate(AXE_SCRIPT)
+    if looks is not None:
+        page.evaluate(ONLY_THESE, _find_new(page.evaluate(LOOKS), looks))
+    found = page.evaluate(VIOLATIONS)
     page.evaluate("document.querySelectorAll('[data-folded]').forEach(each => each.open = false)")
     for violation in found:
         if violation["impact"] in GRAVE:
@@ -142,6 +176,13 @@ def open_page(page: Page, url: str, *, sample: bool = False, shell: bool = True)
     page.remove_listener("console", complain)
     page.remove_listener("pageerror", crash)
     return faults
+
+
+def _find_new(shown: list[str], looks: set[str]) -> list[int]:
+    """The places of the first of each look that is not among ``looks`` yet; from then on it is."""
+    first = {look: place for place, look in reversed([*enumerate(shown)]) if look not in looks}
+    looks.update(first)
+    return sorted(first.values())
 
 
 def name_of(path: str) -> str:

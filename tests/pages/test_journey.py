@@ -93,7 +93,7 @@ def addresses(console: ConsoleProcess, browser: Browser, signed_in: StorageState
 
 
 # A quick run looks at each page once, at the first of many alike: in one of the two views that differ in everything;
-# and at the navigation of the first page in each.
+# at the navigation of the first page in each; and at the contrast of the first element of each look.
 @pytest.mark.parametrize("number", range(len(screenshots.VIEWS) if THOROUGH else 2))
 def test_no_page_is_too_wide_complains_or_hinders_by_axe(
     console: ConsoleProcess, browser: Browser, signed_in: StorageState, addresses: list[str], number: int
@@ -101,9 +101,10 @@ def test_no_page_is_too_wide_complains_or_hinders_by_axe(
     width, theme = screenshots.VIEWS[number]
     window = screenshots.open_window(browser, signed_in, width, theme)
     opened, faults = window.new_page(), []
+    looks: set[str] | None = None if THOROUGH else set()
     for place, path in enumerate(addresses if THOROUGH else addresses[number::2]):
         shell = THOROUGH or place == 0
-        found = screenshots.open_page(opened, f"{console.url}{path}", sample=not THOROUGH, shell=shell)
+        found = screenshots.open_page(opened, f"{console.url}{path}", sample=not THOROUGH, shell=shell, looks=looks)
         faults += [f"{path}: {fault}" for fault in found]
     window.close()
     assert faults == []
