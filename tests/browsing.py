@@ -8,6 +8,7 @@ from playwright.sync_api import Locator, Page
 from tests import building
 
 ADA = "ada@acme.example"
+SKIP = "Skip to the content"
 # The name of the control that has the focus.
 NAME = """() => {
   const at = document.activeElement;
@@ -42,12 +43,15 @@ def sign_in(page: Page, url: str, path: str = "/") -> None:
 
 
 def tab_to(page: Page, name: str, *, most: int = 60) -> None:
-    """Press Tab until the control of that name has the focus; fails after ``most`` times."""
+    """Press Tab until the control of that name has the focus; fails after ``most`` times. What stands before the
+    content is skipped by its link, as a person does."""
     for _ in range(most):
         page.keyboard.press("Tab")
-        found = page.evaluate(NAME)
-        if name in (found or ""):
+        found = page.evaluate(NAME) or ""
+        if name in found:
             return
+        if found == SKIP:
+            page.keyboard.press("Enter")
     raise AssertionError(f"Tab does not come to {name}")
 
 
