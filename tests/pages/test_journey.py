@@ -4,6 +4,7 @@ Before it, every page of that demo is looked at for faults, as ``make screenshot
 """
 
 import re
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -62,11 +63,24 @@ def log_of(client: httpx.Client, run_ids: list[str]) -> list[Any]:
     return logs
 
 
+# What the workers of the demo have begun and not ended yet.
+UNDER_WAY = """
+from django_q.models import OrmQ
+from memory.models import Pass
+print(OrmQ.objects.count() + Pass.objects.filter(state="claimed").count())
+"""
+
+
 @pytest.fixture(scope="module")
 def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
+    """Its demo has been played to the end: nothing changes any more but what is asked for."""
     with fresh_database() as url:
         process = ConsoleProcess(tmp_path_factory.mktemp("demo") / "data", url)
         process.start("--demo")
+        deadline = time.monotonic() + 120
+        while process.shell(UNDER_WAY) != "0":
+            assert time.monotonic() < deadline, "the demo does not end"
+            time.sleep(0.5)
         yield process
         process.end()
 
