@@ -95,11 +95,14 @@ class ConsoleProcess:
         return self._log.read_text() if self._log.exists() else ""
 
     def start(self, *options: str, **environment: str) -> None:
-        """The console answers on ``url``. ``environment`` is added to its own."""
+        """The console answers on ``url``, unless its options are for a worker alone; ``environment`` is added to its
+        own."""
         self.make_tables()
+        serves = "worker" not in options
+        where = ("--bind", f"127.0.0.1:{self.port}") if serves else ()
         with self._log.open("ab") as log:
             self._supervisor = psutil.Popen(
-                [sys.executable, "manage.py", "console", "--bind", f"127.0.0.1:{self.port}", *options],
+                [sys.executable, "manage.py", "console", *where, *options],
                 cwd=settings.BASE_DIR,
                 env=self.environment | environment,
                 stdin=subprocess.DEVNULL,
@@ -109,14 +112,16 @@ class ConsoleProcess:
                 # A killed test run leaves no console behind.
                 preexec_fn=partial(supervisor.die_with_parent, os.getpid()),
             )
-        announced = self.output.count("Console: http")
+        ready = "Console: http" if serves else "Console: worker started"
+        announced = self.output.count(ready)
         deadline = time.monotonic() + 300  # with the migrations, on a machine that is busy
-        while self.output.count("Console: http") == announced:
+        while self.output.count(ready) == announced:
             assert self._supervisor.poll() is None, f"the console ended: {self.output}"
             assert time.monotonic() < deadline, f"the console does not get ready: {self.output}"
             time.sleep(0.05)
-        with urlopen(f"{self.url}/healthz", timeout=5) as answer:
-            assert answer.status == 200
+        if serves:
+            with urlopen(f"{self.url}/healthz", timeout=5) as answer:
+                assert answer.status == 200
 
     def make_tables(self) -> None:
         """The database has its tables, unless it is to begin empty: commands may come before the console."""
