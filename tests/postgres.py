@@ -68,6 +68,16 @@ def start(*, in_memory: bool = False) -> Server:
     return server
 
 
+def copy_database(url: str, server: Server) -> None:
+    """What the database of ``url`` holds, in the empty one of ``server``; nothing when a server that was named is of
+    another release than these programs, which may then refuse."""
+    programs = _programs()
+    dump = subprocess.run([programs / "pg_dump", url], capture_output=True, check=False)
+    if dump.returncode == 0:
+        command = [programs / "psql", "--quiet", "--no-psqlrc", "--single-transaction", "--set=ON_ERROR_STOP=1"]
+        subprocess.run([*command, server.url], input=dump.stdout, capture_output=True, check=False)
+
+
 def _postgres(programs: Path, folder: Path, guise: "Guise") -> subprocess.Popen[bytes]:
     settings = [word for setting in FAST_AND_FORGETFUL for word in ("-c", setting)]
     with (folder / "log").open("wb") as log:
