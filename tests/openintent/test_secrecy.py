@@ -78,16 +78,19 @@ def until(found: Any, seconds: float = 30) -> None:
 def test_R96_within_a_minute_a_deleted_value_is_in_no_file_of_the_host_while_it_runs(served: Served) -> None:
     """Entries are changed and deleted among others that stay: SQLite moves those about, and leaves copies behind."""
     agent = served.agent()
-    sizes = [random.Random(96).choice([5, 60, 400, 3000]) for _ in range(200)]
+    sizes = random.Random(96).choices([5, 60, 400, 3000], k=200)
+    entries = [
+        {"namespace": "ns", "key": f"k{n}", "value": {"v": f"HERON{n:04d}X" + "y" * size}, "tags": [f"t{n}"]}
+        for n, size in enumerate(sizes)
+    ]
     with served.client(agent) as client:
-        made = [
-            client.create_memory(agent, "ns", f"k{n}", {"v": f"HERON{n:04d}X" + "y" * size}, tags=[f"t{n}"])
-            for n, size in enumerate(sizes)
-        ]
-        for number, entry in enumerate(made[::3]):
-            client.update_memory(entry.id, 1, value={"v": f"EGRET{number:04d}X" + "z" * 900})
-        for entry in made[::2]:
-            client.delete_memory(entry.id)
+        client._client.post("/api/v1/memory/batch", json={"entries": entries}).raise_for_status()
+        ids = {each.key: each.id for each in client.list_memory(agent, limit=1000)}
+        made = [ids[f"k{n}"] for n in range(200)]
+        for number, entry_id in enumerate(made[::6]):
+            client.update_memory(entry_id, 1, value={"v": f"EGRET{number:04d}X" + "z" * 900})
+        for entry_id in made[::4]:
+            client.delete_memory(entry_id)
         kept = {each.value["v"][:10] for each in client.list_memory(agent, limit=1000)}
     gone = {f"HERON{n:04d}X" for n in range(200)} - kept
     deadline = time.monotonic() + 120
