@@ -74,8 +74,9 @@ def copy_database(url: str, server: Server) -> None:
     programs = _programs()
     dump = subprocess.run([programs / "pg_dump", url], capture_output=True, check=False)
     if dump.returncode == 0:
-        command = [programs / "psql", "--quiet", "--no-psqlrc", "--single-transaction", "--set=ON_ERROR_STOP=1"]
-        subprocess.run([*command, server.url], input=dump.stdout, capture_output=True, check=False)
+        options = ["--quiet", "--no-psqlrc", "--single-transaction", "--set=ON_ERROR_STOP=1"]
+        command: list[str | Path] = [programs / "psql", *options, server.url]
+        subprocess.run(command, input=dump.stdout, capture_output=True, check=False)
 
 
 def _postgres(programs: Path, folder: Path, guise: "Guise") -> subprocess.Popen[bytes]:
