@@ -25,7 +25,6 @@ from memory.host.runs import ENDS, LEASE
 from openwop_console.sqlite.base import TURNSTILE
 from tests import building, plugin
 from tests.conformance import dreaming
-from tests.conformance.conftest import Host
 from tests.fixtures_console import ConsoleProcess, fresh_database
 from tests.receiver import Receiver
 
@@ -301,8 +300,7 @@ class Story:
 
     def checksum(self) -> str:
         """Of the archive that the same sources and budget make."""
-        host = Host(self.console.url, {"acme/owner": self.client("dreams").headers["X-API-Key"]})
-        return str(dreaming.asked(host, dreaming.DISTILL, **ARCHIVE)["archiveChecksum"])
+        return str(self.order("dreams", dreaming.DISTILL, ARCHIVE)["archiveChecksum"])
 
 
 def until(holds: Callable[[], Any], otherwise: str, seconds: float = 90, every: float = 0.1) -> None:
@@ -409,7 +407,7 @@ def _prepare(story: Story) -> None:
     before["checksum"] = story.checksum()
     for kind, ref in sorted(WANTED):
         body = {"kind": kind, "memoryRef": ref, "cron": "0 0 * * *"}
-        assert story.client("dreams").put(PASS_SCHEDULES, json=body).status_code == 200
+        story.order("dreams", PASS_SCHEDULES, body, method="PUT")
     rehearsal = story.order("learns", SYNTHESIS, {"dryRun": True})["id"]
     before["preview"] = preview = story.order("forgets", f"{FORGET}/previews", {"subject": ANA})["previewId"]
     hook = {"url": story.receiver.url, "events": ["workspace.updated"]}
