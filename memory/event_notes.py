@@ -4,7 +4,6 @@ The event itself is content-free and stays; a forget blanks the note, and the ev
 reason is shown as erased.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -42,7 +41,7 @@ def append(tenant_id: UUID, stream_id: UUID, noted: Sequence[tuple[Event, Note]]
     first = last - len(noted) + 1
     tenant, stream = sql.key(tenant_id), sql.key(stream_id)
     rows = [
-        [tenant, sql.key(ids.new_id()), stream, first + offset, json.dumps(note)]
+        [tenant, sql.key(ids.new_id()), stream, first + offset, sql.document(note)]
         for offset, (_, note) in enumerate(noted)
         if note
     ]
@@ -65,7 +64,7 @@ def with_notes(
     tenant, stream = sql.key(tenant_id), sql.key(stream_id)
     given: list[object] = []
     for place, note in behind:
-        given += [tenant, sql.key(ids.new_id()), stream, place, json.dumps(note)]
+        given += [tenant, sql.key(ids.new_id()), stream, place, sql.document(note)]
     events = [event for event, _ in noted]
     return event_log.with_facts(tenant_id, stream_id, events, notes + change, [*given, *parameters], now=now)
 

@@ -77,7 +77,12 @@ def with_options(given: dict[str, Any], *, base: Path, folder: Path, web_threads
     if given["ENGINE"] == "django.db.backends.postgresql":
         own = {**POSTGRES_WEB, "pool": _pool(web_threads)} if web_threads else {}
         options = POSTGRES | own | given.get("OPTIONS", {})
-        return given | {"CONN_MAX_AGE": 0 if web_threads else 60, "CONN_HEALTH_CHECKS": True, "OPTIONS": options}
+        return given | {
+            "ENGINE": "openwop_console.postgresql",
+            "CONN_MAX_AGE": 0 if web_threads else 60,
+            "CONN_HEALTH_CHECKS": True,
+            "OPTIONS": options,
+        }
     raise ImproperlyConfigured("DATABASE_URL must begin with sqlite:// or postgresql://")
 
 

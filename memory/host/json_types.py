@@ -1,9 +1,37 @@
-"""Types for JSON documents that a schema or serializer has checked or will check."""
+"""Types for JSON documents that a schema or serializer has checked or will check, and the form of their numbers."""
 
+import json
+import re
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any, TypeAlias
+
+import orjson
 
 # A JSON object; its members are defined by the document's schema.
 JSONObject: TypeAlias = dict[str, Any]
 # One that is only read.
 JSONMapping: TypeAlias = Mapping[str, Any]
+
+_LARGE_FLOAT = re.compile(r"(?:^|[:,\[ ])-?\d[\d.]*e\+?\d\d")
+_STRING_OR_LARGE_FLOAT = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[\d.]*e\+?\d+')
+
+
+def json_bytes(document: object) -> bytes:
+    """Return the document as JSON, with integers of any size."""
+    try:
+        return orjson.dumps(document)
+    except TypeError:  # an integer of more than 64 bits, which stays what it was (R5)
+        return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def without_exponents(text: str) -> str:
+    """Write the large floats of a JSON text in full: ``1e+22`` as ``10000000000000000000000.0``.
+
+    PostgreSQL's jsonb keeps the digits of a number and no exponent: ``1e+22`` would come back as an integer.
+    """
+    return _STRING_OR_LARGE_FLOAT.sub(_in_full, text) if _LARGE_FLOAT.search(text) else text
+
+
+def _in_full(found: re.Match[str]) -> str:
+    return found[0] if found[0].startswith('"') else f"{Decimal(found[0]):f}.0"

@@ -31,7 +31,7 @@ from django.db.models.sql import UpdateQuery
 from psycopg import RawCursor
 from psycopg.errors import DataCorrupted
 
-from memory.host.json_types import JSONObject
+from memory.host.json_types import JSONObject, json_bytes, without_exponents
 
 if TYPE_CHECKING:
     from memory.host.models.base import Guarded
@@ -613,7 +613,8 @@ def time_parameter(value: datetime | None) -> datetime | str | None:
 
 def document(value: object) -> str:
     """Convert a value to a JSON parameter."""
-    return orjson.dumps(value).decode()
+    text = json_bytes(value).decode()
+    return without_exponents(text) if is_postgres() else text
 
 
 def time_column(name: str) -> str:

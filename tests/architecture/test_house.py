@@ -214,7 +214,7 @@ def test_sql_is_written_by_hand_in_the_adapter_the_ledger_and_the_log_alone() ->
         "memory/host/clock.py",  # what time the database has
         "memory/host/wakeups.py",  # NOTIFY and LISTEN
         "openwop_console/sqlite/base.py",  # how long a connection waits for a lock
-        "openwop_console/postgresql.py",  # the pool's check of a connection
+        "openwop_console/postgresql/__init__.py",  # the pool's check of a connection
     } | places(r"(execution|super\(\))\.execute\(")
     once = {"memory/host/vault.py", "memory/host/access.py"}  # statements of the ORM, written once
     assert {place for place in places(r"\bsql\.rows\(") if not place.startswith(HOT)} <= once

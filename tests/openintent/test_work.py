@@ -37,6 +37,19 @@ def test_an_intent_is_made_read_listed_and_changed_under_its_version(served: Ser
         assert (child.parent_intent_id, child.depends_on) == (made.id, [made.id])
 
 
+@pytest.mark.engines
+def test_numbers_of_a_state_come_back_as_they_were(served: Served) -> None:
+    """jsonb keeps no exponent, and would give 1e22 back as an integer."""
+    numbers = [1e22, -1.7976931348623157e308, 1.5e17, 5e-324, 0.1, 1.0, 2**53 + 1, 2**64, "1e22", "x: [1e22, -2e30]"]
+    with served.client(served.agent("planner")) as client:
+        made = client.create_intent("Numbers", initial_state={"n": numbers})
+        assert repr(client.get_intent(made.id).state.data["n"]) == repr(numbers)
+        client.update_state(made.id, 1, {"n": numbers[::-1]})
+        assert repr(client.get_intent(made.id).state.data["n"]) == repr(numbers[::-1])
+        patched = client.get_events(made.id, event_type=EventType.STATE_PATCHED)[-1]
+        assert repr(patched.payload["patches"][0]["value"]) == repr(numbers[::-1])
+
+
 def test_agents_join_an_intent_and_leave_it(served: Served) -> None:
     planner, worker = served.agent("planner"), served.agent("worker")
     with served.client(planner) as client, served.client(worker) as other:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-import orjson
 from django.http import HttpResponse
 from rest_framework.exceptions import APIException, ParseError
 from rest_framework.request import Request
@@ -15,7 +14,7 @@ from rest_framework.request import Request
 from memory import addresses
 from memory.host.errors import Invalid, PreconditionRequired
 from memory.host.http import MAX_DEPTH, StrictJSONParser, View, depth_of, operation
-from memory.host.json_types import JSONObject
+from memory.host.json_types import JSONObject, json_bytes
 from memory.host.tenancy import scope_of
 from memory.openintent.access import Caller
 from memory.openintent.queries import DEFAULT_LIMIT, FARTHEST, MAX_LIMIT
@@ -89,14 +88,6 @@ def json_response(document: object, *, status: int = 200, headers: Mapping[str, 
     """The document as plain JSON bytes: that is most of what a page of entries takes, and no serializer has a part in
     it."""
     return HttpResponse(json_bytes(document), status=status, headers=headers, content_type="application/json")
-
-
-def json_bytes(document: object) -> bytes:
-    """The document as JSON, with integers of any size."""
-    try:
-        return orjson.dumps(document)
-    except TypeError:  # an integer of more than 64 bits, which stays what it was (R5)
-        return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 class ExactJSONParser(StrictJSONParser):

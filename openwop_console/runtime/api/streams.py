@@ -11,7 +11,6 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-import orjson
 from django.http import HttpResponseBase, StreamingHttpResponse
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
@@ -23,11 +22,11 @@ from rest_framework.response import Response
 from memory.host import event_log, ids
 from memory.host.event_log import Recorded
 from memory.host.http import checked, operation, query_of
-from memory.host.json_types import JSONObject
+from memory.host.json_types import JSONObject, json_bytes
 from memory.host.tenancy import TenantScope, scope_of
 from memory.openintent import events
 from memory.openintent.access import READ, Caller
-from memory.openintent.api.http import caller_of, described, json_bytes
+from memory.openintent.api.http import caller_of, described
 from memory.openintent.events import Log
 from openwop_console.runtime import run_operations, streams
 from openwop_console.runtime.api import serializers
@@ -138,7 +137,7 @@ def _rendered_frame(frame: Frame) -> bytes:
     event = "batch" if frame.batch else _type_of(last)
     data = [_document(item) for item in frame.items] if frame.batch else _document(last)
     head = f"id: {last.sequence}\n" if last.sequence >= 0 else ""
-    return f"{head}event: {event}\ndata: ".encode() + orjson.dumps(data) + b"\n\n"
+    return f"{head}event: {event}\ndata: ".encode() + json_bytes(data) + b"\n\n"
 
 
 def _type_of(item: Item) -> str:
