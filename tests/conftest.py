@@ -1,6 +1,8 @@
 """Fixtures that any test may ask for; what each is for stands where it is defined."""
 
 import importlib
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +67,17 @@ def no_connection_is_handed_on() -> None:
     test has left."""
     while request_slots._kept:
         request_slots._kept.pop().close()
+
+
+@pytest.fixture(autouse=True)
+def nobody_waits_any_more() -> Iterator[None]:
+    """The thread that tells readers of streams ends when nobody waits, and its connection with it: it would look into
+    the database of a test that has none."""
+    yield
+    for thread in threading.enumerate():
+        if thread.name == "notifier":
+            thread.join(timeout=5)
+            assert not thread.is_alive(), "the notifier goes on although nobody waits"
 
 
 def _copy_template(creation: Any, verbosity: int, autoclobber: bool, keepdb: bool = False) -> str:

@@ -31,16 +31,6 @@ DEBUG = frozenset({"debug"})
 Follow = Callable[..., Iterator[sse.Frame]]
 
 
-@pytest.fixture(autouse=True)
-def _nobody_waits_any_more() -> Iterator[None]:
-    """The thread that tells ends when nobody waits, and its connection with it."""
-    yield
-    deadline = time.monotonic() + 5
-    while any(thread.name == "notifier" for thread in threading.enumerate()):
-        assert time.monotonic() < deadline, "the notifier goes on although nobody waits"
-        time.sleep(0.02)
-
-
 @contextmanager
 def bytes_of(
     scope: TenantScope, run: Run, *, buffer: float = 0, modes: frozenset[str] = UPDATES, after: int = -1
