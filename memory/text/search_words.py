@@ -112,7 +112,7 @@ def sought(text: str) -> Sought:
     return Sought(tuple(dict.fromkeys(words)), tuple(dict.fromkeys(literals)), phrases, asked)
 
 
-SHORTEST, LONGEST = 3, 32
+SHORTEST_STEMMED, LONGEST_STEMMED = 3, 32
 # Each has one bit of the masks below, in this order: only ever append, since the index keeps masks.
 STOP_WORDS = {
     "english": (
@@ -211,7 +211,7 @@ def without_stop_words(words: Sequence[str], languages: int) -> list[str]:
 def stems_of(word: str, languages: int = ALL) -> dict[str, int]:
     """The different stems of a word, each with the languages in which it is the stem; none of what has digits, of the
     shortest words, and of other scripts."""
-    if not (SHORTEST <= len(word) <= LONGEST and word.isalpha()):
+    if not (SHORTEST_STEMMED <= len(word) <= LONGEST_STEMMED and word.isalpha()):
         return {}
     cyrillic = "а" <= word[0] <= "ӿ"
     if not cyrillic and word[0] > "ɏ":

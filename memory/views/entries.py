@@ -395,7 +395,7 @@ def _apply(
 
 
 DRAWN = 5  # of one kind on one side; what is beyond stands in a list
-READS, FORKED, CITED = 3, 2, 2
+READS_DRAWN, FORKED, CITED = 3, 2, 2
 SIDES = ("sources", "results")
 
 
@@ -430,10 +430,10 @@ def draw(scope: TenantScope, entry: "MemoryEntry", origin: Provenance, kin: Kins
     made_from += _side(kin.sources, kin.sources_total, mem_id, "sources")
     made_from += _receipt(scope, kin.sources)
     became = _side(kin.became, kin.became_total, mem_id, "results")
-    became += [_read(each) for each in reads.rows[:READS]]
-    if reads.total > READS:
-        became.append(_more(reads.total - READS, "reads", reverse("memory-entry-reads", args=[mem_id])))
-    runs = {each.run_id for each in reads.rows[:READS]} | ({origin.writer.run.id} if origin.writer else set())
+    became += [_read(each) for each in reads.rows[:READS_DRAWN]]
+    if reads.total > READS_DRAWN:
+        became.append(_more(reads.total - READS_DRAWN, "reads", reverse("memory-entry-reads", args=[mem_id])))
+    runs = {each.run_id for each in reads.rows[:READS_DRAWN]} | ({origin.writer.run.id} if origin.writer else set())
     for run in provenance.forks_of(scope.tenant_id, runs, limit=FORKED):
         made_of = "wrote" if origin.writer and run.source_run_id == origin.writer.run.id else "read"
         url = reverse("run", args=[ids.wire("run", run.id)])

@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import MISSING, fields
 from functools import cache
@@ -198,6 +199,24 @@ def test_the_code_of_a_reading_is_that_of_a_test() -> None:
     known = {code for path in (ROOT / "tests").rglob("*.py") for code in CODE.findall(text_of(path))}
     lost = {path.relative_to(ROOT).as_posix(): set(CODE.findall(text_of(path))) - known for path in sources()}
     assert not any(lost.values()), {place: codes for place, codes in lost.items() if codes}
+
+
+def test_no_name_of_a_module_is_bound_twice() -> None:
+    """The second would change what the first is for those who have read it alone."""
+    found = {}
+    for path in sources():
+        bound = Counter(name for node in ast.parse(text_of(path)).body for name in names_bound(node))
+        found[path.relative_to(ROOT).as_posix()] = sorted(name for name, times in bound.items() if times > 1)
+    assert {place: names for place, names in found.items() if names} == {}
+
+
+def names_bound(node: ast.stmt) -> list[str]:
+    """The names that a statement of a module binds; an overload of a function tells of the one that follows."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [] if any(ast.unparse(each) == "overload" for each in node.decorator_list) else [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    parts = [part for each in targets for part in (each.elts if isinstance(each, ast.Tuple) else [each])]
+    return [part.id for part in parts if isinstance(part, ast.Name) and part.id != "_"]
 
 
 # Packages, and modules, that write SQL by hand.

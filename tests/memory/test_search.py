@@ -26,7 +26,7 @@ from memory.models.entry import MemoryEntry
 from memory.models.search_index import BLOCK, MARK, MOST_TIMES, OFFSET, POSTING, TIMES
 from memory.text import search_words
 from memory.text.matching import search_form
-from memory.text.search_words import sought, words_of
+from memory.text.search_words import sought, stems_of, words_of
 from memory.wire import instant
 from tests import building
 from tests.building import write_each
@@ -506,6 +506,13 @@ def test_words_stand_in_their_text_and_hold_no_sign(text: str) -> None:
     for word in words_of(folded):
         assert word in folded
         assert not set(word) & set(" .-@'\"*&|!:()_")
+
+
+def test_words_that_differ_late_are_two_and_the_longest_are_cut() -> None:
+    first, second = "a" * 40 + "b", "a" * 40 + "c"
+    assert words_of(f"{first} {second}") == [first, second]
+    assert words_of("x" * 100) == ["x" * 64]
+    assert stems_of("x" * 33) == {}
 
 
 def test_a_very_long_word_is_found_by_its_beginning_and_as_a_whole() -> None:
