@@ -324,10 +324,11 @@ def awaiting(scope: TenantScope, *, now: datetime) -> QuerySet[Interrupt]:
     rows = rows.filter(~Exists(voted))
     if principal.agent_ids is not None:
         return rows.exclude(kind="approval")
-    named = Q(policy__approversList__isnull=True)
-    for each in {principal.id, principal.person}:
-        named |= Q(policy__approversList__icontains=f'"{each}"')
-    return rows.filter(~Q(kind="approval") | named)
+    named = Q(policy__approversList__icontains=f'"{principal.id}"')
+    everyone = Q()
+    for person in sorted(principal.people):
+        everyone &= Q(policy__approversList__icontains=f'"{person}"')
+    return rows.filter(~Q(kind="approval") | Q(policy__approversList__isnull=True) | named | everyone)
 
 
 def denial(scope: TenantScope, interrupt: Interrupt) -> Forbidden | None:

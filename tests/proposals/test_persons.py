@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory.host import api_keys, ids
+from memory.host import api_keys, ids, interrupts, tenancy
 from memory.host.models import Operator
 from proposals import review
 from proposals.models import Gate, GateState, Proposal
@@ -201,9 +201,19 @@ def test_a_question_for_named_people_takes_the_answer_of_their_keys_alone(rosa: 
     address = f"/v1/runs/{ids.wire('run', run.id)}/interrupts/gate"
     yes = {"resumeValue": {"action": "accept"}}
     for key in (ada.key(), {"HTTP_X_API_KEY": forged.text}):
+        assert listed(key) == 0, "it is listed for those alone who may answer it"
         assert Client().post(address, yes, content_type="application/json", **key).status_code == 403
-    assert Client().post(address, yes, content_type="application/json", **rosa.key()).status_code == 200
+    own = rosa.key()
+    assert listed(own) == 1
+    assert Client().post(address, yes, content_type="application/json", **own).status_code == 200
     assert building.advance(run).status == "completed"
+
+
+def listed(key: dict[str, Any]) -> int:
+    """How many questions wait for whoever has the key."""
+    (header,) = key.values()
+    asked = tenancy.key_principal(header.removeprefix("Bearer "), now=timezone.now())
+    return interrupts.awaiting(tenancy.tenant_scope(asked), now=timezone.now()).count()
 
 
 @pytest.mark.engines
