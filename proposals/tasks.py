@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from memory.host import scheduling
 from memory.host.leases import worker_name
 from memory.models import Pass
 from memory.passes import orders
@@ -24,7 +25,7 @@ def carry_out(tenant_id: UUID, pass_id: UUID) -> Pass | None:
 
 def order_syntheses() -> int:
     """Request and queue the daily synthesis of every tenant that is due; return their number."""
-    return sum(_order_daily(tenant_id) for tenant_id in learning.tenants_due(now=timezone.now()))
+    return scheduling.fire_each("Synthesis", learning.tenants_due(now=timezone.now()), _order_daily)
 
 
 @transaction.atomic

@@ -1,6 +1,7 @@
 """django-q2 tasks of the runtime and the functions that queue them. The clock is read here."""
 
 from datetime import datetime
+from functools import partial
 from uuid import UUID, uuid4
 
 from django.db import transaction
@@ -57,11 +58,12 @@ def enqueue_keeping(
     With ``whole``, queue every tenant that has commitments, for a complete check.
     """
     found = commitments.inference.due_tenants(since=since, whole=whole, after=after, now=now)
-    return sum(_enqueue_keeping(tenant_id, whole, now) for tenant_id in found.tenants), found.after
+    queue = partial(_enqueue_keeping, whole=whole, now=now)
+    return scheduling.fire_each("Inference of commitments", found.tenants, queue), found.after
 
 
 @transaction.atomic
-def _enqueue_keeping(tenant_id: UUID, whole: bool, now: datetime) -> bool:
+def _enqueue_keeping(tenant_id: UUID, *, whole: bool, now: datetime) -> bool:
     holder = f"{worker_name()}/{uuid4().hex}"
     if not commitments.lifecycle.lease_watch(tenant_id, holder, now=now):
         return False

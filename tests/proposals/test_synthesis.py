@@ -4,6 +4,7 @@ import json
 import threading
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.db import IntegrityError, connection, connections
@@ -313,6 +314,23 @@ def test_a_tenant_is_looked_at_once_a_day_when_its_runs_have_left_something(
     building.execute(building.scope(), "conformance-noop")
     assert synthesis.tenants_due(now=timezone.now()) == []
     assert synthesis.tenants_due(now=tomorrow) == [row.tenant_id]
+
+
+def test_a_tenant_that_cannot_be_looked_at_holds_up_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    owners = [building.scope(slug).tenant_id for slug in ("acme", "globex")]
+    for slug in ("acme", "globex"):
+        building.execute(building.scope(slug), "conformance-noop")
+    order = synthesis.order_daily
+
+    def fails_once(tenant_id: UUID, **options: Any) -> Pass | None:
+        if tenant_id == owners[0]:
+            raise OSError("its miner is broken")
+        return order(tenant_id, **options)
+
+    monkeypatch.setattr(synthesis, "tenants_due", lambda now: owners)
+    monkeypatch.setattr(synthesis, "order_daily", fails_once)
+    assert tasks.order_syntheses() == 1
+    assert [row.tenant_id for row in Pass.objects.all()] == owners[1:]
 
 
 @pytest.mark.engines
