@@ -17,7 +17,7 @@ from statistics import mean
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from memory import ledger, memory_policy, passes
 from memory.forget import holds, journal, plans, receipts
@@ -440,7 +440,7 @@ def _choose(request: ForgetRequest, ticked: Collection[str], spared: Collection[
 
 
 def execute(tenant_id: UUID, request_id: UUID, *, holder: str, now: datetime, clock: Clock) -> ForgetRequest | None:
-    """Carry out a confirmed request: erase, verify, receipt. None when another worker has it or it is over.
+    """Carry out a confirmed request: erase, verify, receipt. None when another worker has claimed it or it is over.
 
     What names the subject goes as it is found now, and what was ticked; what appears while that goes on is found by the
     verification, and goes in the next round. Interrupted anywhere, the next worker does the same with what is left.
@@ -454,6 +454,13 @@ def execute(tenant_id: UUID, request_id: UUID, *, holder: str, now: datetime, cl
         return None
     if work.attempts > passes.MAX_ATTEMPTS:
         return _leave_residue(request, work, {}, GIVEN_UP, clock())
+    try:
+        return _carry_out(request, work, clock)
+    except LostClaim:
+        return None
+
+
+def _carry_out(request: ForgetRequest, work: Pass, clock: Clock) -> ForgetRequest:
     terms, chosen, spared = plans.open_terms(request), _rows(request, Decision.TICKED), _rows(request, Decision.SPARED)
     _keep_in_journal(request, terms, chosen)
     pace, subject = Pace(), plans.subject_of(request, terms)
@@ -650,16 +657,18 @@ def retry(scope: TenantScope, request_id: UUID | None, *, now: datetime) -> Forg
 
 
 def lapse_previews(*, now: datetime) -> int:
-    """Previews that no confirmation came for, and those that were not built in time, know their subject no more; how
-    many they were. A worker that still builds one leaves off."""
+    """Erase the subject's names from previews that were not confirmed or not built in time; return how many.
+
+    A worker that still builds one is asked to stop.
+    """
     late = ForgetRequest.objects.filter(state=ForgetState.BUILDING, lapses_at__lte=now)
     waited = ForgetRequest.objects.filter(state__in=(ForgetState.PREVIEWED, ForgetState.AWAITING))
     lapsed = waited.filter(lapses_at__lte=now - KEPT_AFTER_LAPSING)
     count = sum(_lapse(request, now) for request in late) + _forget_previews(lapsed)
-    over = ForgetRequest.objects.filter(state__in=(ForgetState.LAPSED, ForgetState.FAILED, ForgetState.FORGOTTEN))
-    for tenant_id, row in Suspect.objects.order_by().values_list("tenant_id", "request_id").distinct():
-        for request in over.filter(tenant_id=tenant_id, id=row):
-            _drop_suspects(request)
+    suspects = Suspect.objects.filter(tenant_id=OuterRef("tenant_id"), request_id=OuterRef("id"))
+    over = (ForgetState.LAPSED, ForgetState.FAILED, ForgetState.FORGOTTEN)
+    for request in ForgetRequest.objects.filter(Exists(suspects), state__in=over):
+        _drop_suspects(request)
     return count
 
 

@@ -42,7 +42,7 @@ from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.models import ApiKey, Interrupt, InterruptVote, Run, RunEvent, Secret, Tenant
 from memory.host.tenancy import TenantScope
 from memory.ledger import index
-from memory.models import Archive, ForgetRequest, ForgetState, KeptContent, Suspect
+from memory.models import Archive, ForgetRequest, ForgetState, KeptContent, Pass, Suspect
 from memory.models.entry import MemoryEntry, Tombstone
 from memory.models.forget import Decision
 from memory.models.vectors import VectorSpace
@@ -418,6 +418,23 @@ def test_a_work_whose_workers_keep_dying_is_given_up_and_can_be_run_again(monkey
     assert (given_up.state, given_up.receipt["code"]) == (ForgetState.RESIDUE, "worker_lost")
     assert "nothing was verified" in given_up.receipt["reason"]
     assert execute_at(execution.retry(acme, confirmed.id, now=now), now).state == ForgetState.FORGOTTEN
+
+
+def test_a_work_that_another_worker_took_over_leaves_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    acme = building.scope()
+    building.write_each(acme, MARTA)
+    confirmed = confirm(acme, preview(acme))
+    verify = execution._verify
+
+    def taken_over(request: ForgetRequest, work: Pass, *rest: Any) -> Any:
+        rows = Pass.objects.written_by("memory.passes").filter(id=work.id)
+        rows.update(holder="test/2", attempts=work.attempts + 1)
+        return verify(request, work, *rest)
+
+    monkeypatch.setattr(execution, "_verify", taken_over)
+    now = timezone.now()
+    assert execution.execute(acme.tenant_id, confirmed.id, holder="test/1", now=now, clock=lambda: now) is None
+    assert ForgetRequest.objects.get(id=confirmed.id).state == ForgetState.CONFIRMED
 
 
 def execute_at(request: ForgetRequest, at: Any) -> ForgetRequest:
