@@ -198,8 +198,9 @@ def _authorization() -> JSONObject:
 @csrf_exempt
 @require_safe
 def discovery(request: HttpRequest) -> HttpResponse:
-    body = json.dumps(document(), separators=(",", ":"))
-    etag = f'"{hashlib.sha256(rfc8785.dumps(document())).hexdigest()[:32]}"'
+    found = document()
+    body = json.dumps(found, separators=(",", ":"))
+    etag = f'"{hashlib.sha256(rfc8785.dumps(found)).hexdigest()[:32]}"'
     same = request.headers.get("If-None-Match") == etag
     response = HttpResponse(status=304) if same else HttpResponse(body, content_type="application/json")
     response["ETag"] = etag

@@ -295,9 +295,16 @@ def _use() -> sql.PositionalQuery[Resolution]:
 
 
 def _used(tenant_id: UUID, run_id: UUID, kind: str, name: str) -> Installation | None:
-    uses = Resolution.objects.of(tenant_id).select_related("installation__part_of").filter(run_id=run_id).order_by("id")
-    named = (use.installation for use in uses if (use.installation.kind, use.installation.name) == (kind, name))
-    return next(named, None)
+    found = _first_use().fetch(sql.key(tenant_id), sql.key(run_id), str(kind), name)
+    return found[0].installation if found else None
+
+
+@cache
+def _first_use() -> sql.PositionalQuery[Resolution]:
+    anyone = UUID(int=0)
+    rows = Resolution.objects.of(anyone).filter(run_id=anyone)
+    rows = rows.filter(installation__kind="").filter(installation__name="")
+    return sql.PositionalQuery(rows.select_related("installation__part_of").order_by("id")[:1])
 
 
 def uses_of(tenant_id: UUID, installation_ids: Collection[UUID], *, limit: int = 50) -> list[Resolution]:

@@ -49,12 +49,13 @@ def ledger(request: HttpRequest) -> HttpResponseBase:
     scope, now = tenancy.scope_of(request), timezone.now()
     wanted = wanted_of(request, now)
     cursor = pages.Cursor.from_request(request, "mem")
-    page = ledger_search.ledger_page(scope, wanted, after=cursor.after, seen=cursor.seen, size=pages.PAGE, now=now)
+    scope.check("memory:read")  # a file is read after its headers are sent
     if pages.file_format(request) == "csv":
         return exports.download("entries", entry_files.csv_parts(ledger_search.export_chunks(scope, wanted, now=now)))
     if pages.file_format(request) == "json":
         entries = map(entry_files.document_of, ledger_search.export_entries(scope, wanted, now=now))
         return exports.listing("json", "entries", entries)
+    page = ledger_search.ledger_page(scope, wanted, after=cursor.after, seen=cursor.seen, size=pages.PAGE, now=now)
     context = {"nav": "memory", "now": now, "page": page, "wanted": wanted, **_addresses(request, page, cursor)}
     context |= _acts(scope, wanted, page, now)
     context["columns"] = columns = _columns(request)

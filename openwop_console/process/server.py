@@ -267,6 +267,8 @@ class Console:
                 yield chunk
         finally:
             self._incoming[person] -= length
+            if not self._incoming[person]:
+                del self._incoming[person]
 
     # --- in a thread --------------------------------------------------------------------------------------------------
 
