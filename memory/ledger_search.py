@@ -388,7 +388,7 @@ def within_budget(
         if place
         else []
     )
-    rows = adapter.console.entries_by_id(scope, [record.id for record in records], now=now)
+    rows = adapter.console.entries_with_writers(scope, [record.id for record in records], now=now)
     total, exact = _total(scope, of_ref, now)
     return LedgerPage([rows[each.id] for each in records if each.id in rows], total, exact, 1, None, meaning=meaning)
 

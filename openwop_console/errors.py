@@ -88,7 +88,6 @@ FRAMEWORK: dict[type[Exception], type[Refusal]] = {
     drf.NotFound: errors.NotFound,
     drf.MethodNotAllowed: errors.MethodNotAllowed,
     drf.UnsupportedMediaType: errors.UnsupportedMediaType,
-    drf.NotAcceptable: errors.Invalid,
     drf.Throttled: errors.RateLimited,
 }
 

@@ -189,12 +189,14 @@ def operations_in(document: JSONObject) -> Iterator[tuple[str, str, JSONObject]]
 
 def _refusals(path: str, method: str, *, public: bool) -> tuple[str, ...]:
     """Return the statuses an operation may refuse with: a public document only 500, one with a token in its path like a
-    read."""
+    read, and 409 once the token was used."""
     if method in MUTATING:
         return tuple(OPENINTENT_REFUSALS if path.startswith(OPENINTENT) else REFUSALS)
     if path.startswith(OPENINTENT):
         return tuple(status for status in OF_READS if status in OPENINTENT_REFUSALS)
-    return OF_PUBLIC if public and "{" not in path else OF_READS
+    if public:
+        return (*OF_READS, "409") if "{" in path else OF_PUBLIC
+    return OF_READS
 
 
 def _complete(path: str, method: str, each: JSONObject) -> None:

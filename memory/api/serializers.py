@@ -124,6 +124,7 @@ ENTRY = also(
     expiresAt=TIME,
     address=ADDRESS,
     origin=ORIGIN,
+    memoryRef=TEXT,
 )
 MEMORY_PAGE = also(
     closed(
@@ -453,9 +454,10 @@ def entry_of(row: "MemoryEntry") -> JSONObject:
 
 
 def page_document(page: LedgerPage, memory_ref: str) -> JSONObject:
+    """A page of one ref, or of any: each entry then says its own."""
     return {
         "memoryRef": memory_ref or None,
-        "entries": [entry_of(row) for row in page.entries],
+        "entries": [entry_of(row) | ({} if memory_ref else {"memoryRef": row.memory_ref}) for row in page.entries],
         "total": page.total,
         "totalIsExact": page.total_is_exact,
         "next": cursor("mem", page.after),

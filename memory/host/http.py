@@ -247,12 +247,10 @@ class StrictJSONParser(BaseParser):
 
 
 class JsonAlone(DefaultContentNegotiation):
-    """Content negotiation of every face, which answers JSON; only an unusual ``Accept`` is evaluated."""
+    """Content negotiation of every face: it answers JSON, whatever the client accepts (RFC 9110 12.4.1)."""
 
     def select_renderer(self, request: Any, renderers: Any, format_suffix: str | None = None) -> Any:
-        if request.META.get("HTTP_ACCEPT", "*/*") in ("*/*", "application/json"):
-            return renderers[0], renderers[0].media_type
-        return super().select_renderer(request, renderers, format_suffix)
+        return renderers[0], renderers[0].media_type
 
 
 def parser_of(view: object) -> StrictJSONParser:

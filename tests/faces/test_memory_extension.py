@@ -38,6 +38,7 @@ def test_a_page_of_the_ledger_honours_every_filter_and_pages_to_its_end(client: 
     assert (len(rest["entries"]), rest["next"]) == (2, None)
     assert page(memoryRef="notes", limit=5)["next"] is None, "a page that holds the last entry is the last"
     assert page(tag="crm")["total"] == 5
+    assert {entry["memoryRef"] for entry in page()["entries"]} == {"notes", "other"}, "without a ref each says its own"
     assert page(q="elsewhere")["total"] == 1
     assert page(nodeId="remember-2")["total"] == 1
     assert page(memoryRef="../notes")["entries"] == page(memoryRef="unknown")["entries"] == []

@@ -91,6 +91,13 @@ def test_a_write_shows_where_its_agent_says_it_came_from_and_that_this_is_only_s
     assert (write["origin"], write["nodeId"]) == (ORIGIN, "call_model")
 
 
+@pytest.mark.parametrize("query", [{}, {"rank": "relevance", "query": "invoice"}, {"tokenBudget": 50}])
+def test_a_list_shows_the_origin_whatever_it_was_asked_for(agent: Agent, query: dict[str, Any]) -> None:
+    agent.wrote("the invoice is paid", origin=ORIGIN)
+    [entry] = agent.get(DOOR, memoryRef="notes", **query).json()["entries"]
+    assert entry["origin"] == ORIGIN
+
+
 def test_a_write_that_says_nothing_of_itself_is_unattributed(agent: Agent) -> None:
     found = agent.entry(agent.wrote())["provenance"]
     assert found["verdict"] == "unattributed"

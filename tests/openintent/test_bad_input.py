@@ -80,7 +80,7 @@ HEADERS: dict[str, tuple[dict[str, Any], int]] = {
     "a form": ({"Content-Type": "application/x-www-form-urlencoded"}, 415),
     "no type": ({"Content-Type": ""}, 415),
     "a charset": ({"Content-Type": "application/json; charset=utf-8"}, 201),
-    "a page is wanted": ({"Accept": "text/html"}, 400),
+    "a page is wanted": ({"Accept": "text/html"}, 201),
     "an agent that is too long": ({"X-Agent-ID": "a" * 129}, 400),
     "an agent with a tab": ({"X-Agent-ID": "a\tb"}, 400),
     "an agent in Latin-1": ({"X-Agent-ID": b"\xe1gnes"}, 400),
