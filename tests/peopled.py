@@ -352,6 +352,8 @@ BODIES: dict[str, Any] = {
     "seamSeedMemory": {"memoryRef": "peopled/compacted", "entries": [{"id": "a", "content": "one"}]},
     "seamSchedulingTick": {"scenario": "single-tick"},
     "seamWorkspaceOp": {"tenant": "a", "workspace": "b", "op": "list"},
+    "restoreMemoryEntry": {"reason": "it is true after all"},
+    "retireMemoryEntry": {"reason": "it is wrong"},
     "restorePass": {"reason": "it merged too much"},
     "snoozeCommitment": {"until": (timezone.now() + timedelta(days=1)).isoformat()},
     "cancelCommitment": {"reason": "done by phone"},

@@ -1,5 +1,9 @@
 """Entries over HTTP, with their provenance, and the external runs that write them (RFC 0080 B)."""
 
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING
+
 from django.utils import timezone
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
@@ -12,7 +16,11 @@ from memory.host.errors import NotFound
 from memory.host.http import checked, operation, query_of
 from memory.host.models import RunStatus
 from memory.host.paging import DEFAULT_LIMIT
-from memory.host.tenancy import scope_of
+from memory.host.tenancy import TenantScope, scope_of
+from memory.ledger import retirement
+
+if TYPE_CHECKING:
+    from memory.models.entry import MemoryEntry
 
 
 @operation(
@@ -89,12 +97,52 @@ def external_run_end(request: Request, run_id: str) -> Response:
     return Response(serializers.EXTERNAL_RUN.document(run))
 
 
+@operation(
+    "retireMemoryEntry",
+    scope="memory:retire",
+    takes=serializers.EntryReason,
+    gives={200: serializers.RETIREMENT},
+    tag="memory",
+)
+@api_view(["POST"])
+def memory_retire(request: Request, memory_id: str) -> Response:
+    """Runs that start from now on do not read it; what is retired already stays as it is."""
+    return _retired_or_restored(request, memory_id, retirement.retire_entry)
+
+
+@operation(
+    "restoreMemoryEntry",
+    scope="memory:retire",
+    takes=serializers.EntryReason,
+    gives={200: serializers.RETIREMENT},
+    tag="memory",
+)
+@api_view(["POST"])
+def memory_restore(request: Request, memory_id: str) -> Response:
+    """Runs that start from now on read it again."""
+    return _retired_or_restored(request, memory_id, retirement.restore_entry)
+
+
+def _retired_or_restored(request: Request, memory_id: str, act: Callable[..., "MemoryEntry"]) -> Response:
+    scope, now = scope_of(request), timezone.now()
+    scope.check("memory:retire")
+    given = checked(serializers.EntryReason, request.data).validated_data
+    row = _find(scope, memory_id, now)
+    return Response(serializers.RETIREMENT.document(act(scope, row.id, reason=given.get("reason", ""), now=now)))
+
+
 @operation("getMemoryEntry", scope="memory:read runs:read", gives={200: serializers.MEMORY_ENTRY}, tag="memory")
 @api_view(["GET"])
 def memory_entry(request: Request, memory_id: str) -> Response:
-    scope, entry_id = scope_of(request), ids.parse("mem", memory_id)
-    row = adapter.console.find_entry(scope, entry_id, now=timezone.now()) if entry_id else None
-    if row is None:
-        raise NotFound("There is no memory entry by that id.")
+    scope = scope_of(request)
+    row = _find(scope, memory_id, timezone.now())
     found = serializers.PROVENANCE.document(provenance.provenance_of_entry(scope, row))
     return Response({"memoryRef": row.memory_ref, "entry": serializers.entry_of(row), "provenance": found})
+
+
+def _find(scope: TenantScope, memory_id: str, now: datetime) -> "MemoryEntry":
+    entry_id = ids.parse("mem", memory_id)
+    row = adapter.console.find_entry(scope, entry_id, now=now) if entry_id else None
+    if row is None:
+        raise NotFound("There is no memory entry by that id.")
+    return row

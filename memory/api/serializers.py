@@ -163,6 +163,11 @@ EXTERNAL_RUN = Answer[Run](
     id=(TEXT, lambda run: ids.wire("run", run.id)),
     status=(words(RunStatus.values), lambda run: run.status),
 )
+RETIREMENT: "Answer[MemoryEntry]" = Answer(
+    "EntryRetirement",
+    id=(TEXT, lambda row: ids.wire("mem", row.id)),
+    retiredAt=(nullable(TIME), lambda row: instant(row.retired_at)),
+)
 MEMORY_ENTRY = closed("AttributedEntry", memoryRef=TEXT, entry=ENTRY, provenance=PROVENANCE)
 PLANNED = closed(erase=COUNT, suspected=COUNT, stays=COUNT, staysBecause=STRING)
 PROGRESS = nullable(closed(done=COUNT, total=COUNT, doing=STRING))
@@ -285,6 +290,12 @@ class MemoryQuery(Closed):
     def filter(self) -> LedgerFilter:
         given = self.validated_data
         return LedgerFilter(**{name: given[each.wire] for name, each in FIELDS.items() if each.wire in given})
+
+
+class EntryReason(Closed):
+    """Why an entry is retired or restored."""
+
+    reason = Text(required=False, allow_blank=True, max_length=MAX_REASON)
 
 
 class EntryWrite(Closed):

@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from memory.host import audit, ids, vault
-from memory.host.models import Run
+from memory.host.models import AuditRecord, Run
 from memory.models.entry import MemoryEntry
 from tests import building
 from tests.conformance import schemas
@@ -51,6 +51,26 @@ def test_an_entry_says_which_node_of_which_run_wrote_it(client: Client) -> None:
     [write] = found["provenance"]["writes"]
     assert (write["nodeId"], write["runId"]) == ("remember-1", f"run_{kept.run.id.hex}")
     assert found["provenance"]["sha256Now"] == found["provenance"]["sha256WhenWritten"]
+
+
+@pytest.mark.engines
+def test_an_entry_is_retired_and_restored_by_those_who_may(client: Client) -> None:
+    (mem_id,) = building.remember("acme", "the code is 4711").entries
+    address, operator = f"/v1/host/console/memory/{mem_id}", building.headers(role="operator")
+    assert send(client, f"{address}:retire", {}, **building.headers(role="reviewer")).status_code == 403
+    assert send(client, f"{address}:retire", {}, **building.headers("globex")).status_code == 404
+    assert send(client, f"{address}:retire", {"reason": "x" * 501}, **operator).status_code == 400
+    assert building.contents(building.scope()) == ["the code is 4711"]
+    for _ in range(2):
+        retired = send(client, f"{address}:retire", {"reason": "no longer so"}, **operator)
+        assert (retired.status_code, retired.json()["id"]) == (200, mem_id)
+        assert retired.json()["retiredAt"] is not None
+    assert building.contents(building.scope()) == []
+    audited = AuditRecord.objects.filter(target=mem_id, action__startswith="memory.").values_list("action", flat=True)
+    assert list(audited) == ["memory.retired"]
+    restored = send(client, f"{address}:restore", {}, **operator)
+    assert (restored.status_code, restored.json()["retiredAt"]) == (200, None)
+    assert building.contents(building.scope()) == ["the code is 4711"]
 
 
 @pytest.mark.parametrize("query", [{"limit": 0}, {"limit": "x"}, {"limit": 2**63}, {"state": "gone"}, {"surprise": 1}])
