@@ -420,7 +420,7 @@ def _first_of_two(world: World) -> None:
     memory_policies.change(world.scope, {"forget_second_person": True}, now=timezone.now())
     request = ids.parse("fgt", world.forget)
     # The thorough fuzz of other operations takes longer than a preview lasts.
-    rows = ForgetRequest.objects.written_by(execution.WRITER).filter(id=request)
+    rows = ForgetRequest.objects.written_by(execution.WRITER).filter(id__in=[request])
     rows.update(lapses_at=timezone.now() + execution.LIFETIME)
     execution.confirm(world.scope, request, typed="somebody", reason="a test", now=timezone.now())
 
