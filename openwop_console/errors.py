@@ -223,7 +223,7 @@ def _page(request: HttpRequest, refusal: Refusal, status: int) -> HttpResponse:
         # Render without the request: its context processors would query the database.
         page = render_to_string("errors/page.html", context)
         return HttpResponse(page, status=status, headers=_headers(refusal, status))
-    return render(request, "errors/page.html", context, status=status)
+    return render(request, "errors/page.html", context | {"chain": pages.chain_of(request)}, status=status)
 
 
 def _known_address(request: HttpRequest, refusal: Refusal) -> str:

@@ -418,6 +418,10 @@ def last_verdict(tenant_id: UUID) -> ChainSeen | None:
 
 def shell(request: HttpRequest) -> JSONObject:
     """Return the context of the frame around every page."""
+    return {"chain": chain_of(request), "permalink": canonical_address(request)}
+
+
+def chain_of(request: HttpRequest) -> ChainSeen | None:
+    """Return where the audit chain of the caller's tenant stands, for the header."""
     principal = getattr(request, "principal", None)
-    chain = last_verdict(principal.tenant_id) if principal else None
-    return {"chain": chain, "permalink": canonical_address(request)}
+    return last_verdict(principal.tenant_id) if principal else None

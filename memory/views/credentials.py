@@ -21,7 +21,7 @@ from memory.host import access, exports, ids, key_management, operators, pages, 
 from memory.host.api_keys import NewKey
 from memory.host.json_types import JSONObject
 from memory.host.models import Operator
-from memory.host.operators import Invitation
+from memory.host.operators import Invitation, OperatorRecord
 from memory.host.pages import Cleaned
 from memory.host.paging import Page
 from memory.host.sessions import BrowserSession
@@ -182,6 +182,8 @@ def key_rotate(request: HttpRequest, key_id: str) -> HttpResponse:
     )
     if sent.conflict:
         messages.error(request, sent.conflict.message)
+    if sent.result:
+        messages.success(request, "The key has a new text. The former one opens nothing any more.")
     status = 200 if sent.result else sent.status
     return _keys_page(request, scope, _key_form(scope), made=sent.result, status=status)
 
@@ -254,15 +256,28 @@ def operator_change(request: HttpRequest, operator_id: str) -> HttpResponse:
     form = _invite_form(scope, {"role": asked.get("role", ""), "email": "unchanged@example.com"})
     role = form.cleaned_data["role"] if active is None and form.is_valid() else ""
 
-    def act(_: object) -> object:
+    def act(_: object) -> OperatorRecord:
         return operators.change(scope, ids.parse("usr", operator_id), role=role, active=active, now=timezone.now())
 
     sent = pages.submit(pages.PlainForm({}), act)
     if sent.result:
-        messages.success(request, "Changed. Their sessions in this tenant are over.")
+        messages.success(request, _said_of(sent.result, role, active))
         return redirect("operators")
     messages.error(request, sent.conflict.message if sent.conflict else "Choose a role from the list.")
     return _operators_page(request, scope, _invite_form(scope), status=sent.status)
+
+
+def _said_of(changed: OperatorRecord, role: str, active: bool | None) -> str:
+    """What was changed of whom, and what it means to them."""
+    if changed.row.invitation:
+        return (
+            f"The invitation of {changed.email} is withdrawn." if active is False else f"{changed.email} is {role} now."
+        )
+    if active is None:
+        return f"{changed.email} is {role} now, and has to sign in again."
+    if active:
+        return f"{changed.email} may sign in again."
+    return f"{changed.email} is deactivated: signed out of this tenant, and their API keys open nothing."
 
 
 @pages.parameters("format")

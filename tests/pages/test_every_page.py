@@ -367,6 +367,7 @@ def test_a_broken_chain_is_red_everywhere(ada: Client) -> None:
     assert "The chain breaks at record 0" in shown
     assert "Chain broken" in shown
     assert "The audit chain breaks at record 0" in body_of(ada.get("/"))
+    assert "Chain broken" in body_of(ada.get("/memory/mem_x")), "a page of an error says so too"
 
 
 @pytest.mark.engines
