@@ -30,7 +30,7 @@ from memory.host.models import Run
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.ledger import entries, index
 from memory.ledger.entries import AddressedValue, EntryToInsert, ImportedEntry, RedactedDraft, StatedWrite
-from memory.ledger.head import WRITER, advance_head, lock_entries, record_removal_time
+from memory.ledger.head import WRITER, advance_head, lock_entries, removal_times
 from memory.models import EntryOrigin
 from memory.models.address import EntryAddress
 from memory.models.entry import EntryTag
@@ -467,7 +467,7 @@ def rewrite_all(
     redactor = redaction.for_tenant(tenant_id)
     ready = [_redact_changed(scope, row, given, redactor, actor, now) for row, given in changes]
     before = [(row.entry.position, row.entry.search_text) for row in rows]
-    gone = record_removal_time(
+    gone = removal_times(
         now, at_once=any(row.is_sealed or each.address.is_sealed for row, each in zip(rows, ready, strict=True))
     )
     for row, each in zip(rows, ready, strict=True):
@@ -484,7 +484,7 @@ def rewrite_all(
     if stated_ids := [row.id for row in rows if row.is_stated]:
         entries.mark_outdated(tenant_id, stated_ids)
     _append_stated(tenant_id, [stated] * len(rows), ready, redactor.redact, now)
-    index.lag_after_bulk(tenant_id, last, len(rows), longest=max(len(row.entry.search_text) for row in rows))
+    index.index_after_bulk(tenant_id, last, len(rows), longest=max(len(row.entry.search_text) for row in rows))
     consolidation_state.drop(tenant_id, sorted({row.entry.memory_ref for row in rows}))
     return rows
 

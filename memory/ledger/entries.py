@@ -31,7 +31,7 @@ from memory.host.models import Run, VaultKey
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.host.vault import Resealed, VaultLocked
 from memory.ledger import index
-from memory.ledger.head import WRITER, advance_head, locked_entry, record_removal_time
+from memory.ledger.head import WRITER, advance_head, locked_entry, removal_times
 from memory.models import EntryOrigin
 from memory.models.address import EntryAddress
 from memory.models.entry import EntryTag, MemoryEntry, Strength, Tombstone
@@ -430,7 +430,7 @@ def insert_entries(tenant_id: UUID, made: Sequence[EntryToInsert], *, now: datet
     sql.insert(MemoryEntry, INSERTED, rows, by=WRITER)
     tags = [(tenant, sql.key(each.entry.id), tag) for each in made for tag in each.entry.tags]
     sql.insert(EntryTag, TAGGED, tags, by=WRITER)
-    index.lag_after_bulk(tenant_id, last, len(made), longest=max(len(row[SEARCH_TEXT]) for row in rows))
+    index.index_after_bulk(tenant_id, last, len(made), longest=max(len(row[SEARCH_TEXT]) for row in rows))
     return rows
 
 
@@ -557,7 +557,7 @@ def tag_entry(scope: TenantScope, entry_id: UUID, tag: str, *, tagged: bool, now
         allowed.bulk_create([EntryTag(tenant_id=scope.tenant_id, id=entry.id, tag=tag)])
     else:
         allowed.filter(tenant_id=scope.tenant_id, id=entry.id, tag=tag).delete()
-    gone = None if tagged else record_removal_time(now, at_once=False)
+    gone = None if tagged else removal_times(now, at_once=False)
     advance_head(scope.tenant_id, entries=0, retired=0, gone=gone)
     index.replace_in_index(scope.tenant_id, entry.position, before, entry.search_text)
     consolidation_state.drop(scope.tenant_id, [entry.memory_ref])

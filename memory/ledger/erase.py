@@ -12,7 +12,7 @@ from memory import addresses
 from memory.host import sql
 from memory.host.expiry import EXPIRED
 from memory.ledger import addressed, index
-from memory.ledger.head import WRITER, advance_head, lock_entries, record_removal_time
+from memory.ledger.head import WRITER, advance_head, lock_entries, removal_times
 from memory.models.address import EntryAddress
 from memory.models.entry import LedgerHead, MemoryEntry, Tombstone
 
@@ -67,7 +67,7 @@ def erase_reasons(tenant_id: UUID, entry_ids: Sequence[UUID], reason: str) -> in
 @transaction.atomic
 def mark_erased(tenant_id: UUID, *, now: datetime) -> None:
     """Record that something outside the ledger was forgotten, so that housekeeping removes it from the files too."""
-    advance_head(tenant_id, entries=0, retired=0, steps=0, gone=record_removal_time(now, at_once=True))
+    advance_head(tenant_id, entries=0, retired=0, steps=0, gone=removal_times(now, at_once=True))
 
 
 def last_erased() -> datetime | None:
@@ -128,7 +128,7 @@ def remove_entries(
     if with_address:
         addressed.record_removal(tenant_id, with_address, reason=reason, actor=actor, now=now)
     retired = sum(1 for row in found if row.is_retired)
-    gone = record_removal_time(now, at_once=reason == "forgotten" or any(row.sealed for row in found))
+    gone = removal_times(now, at_once=reason == "forgotten" or any(row.sealed for row in found))
     advance_head(tenant_id, entries=retired - len(found), retired=-retired, gone=gone)
     index.remove_from_index(tenant_id, [(row.position, row.search_text) for row in found])
     _delete(tenant_id, [row.id for row in found])

@@ -64,7 +64,7 @@ def locked_entry(tenant_id: UUID, entry_id: UUID) -> MemoryEntry:
 def advance_head(tenant_id: UUID, *, entries: int, retired: int, steps: int = 1, gone: Gone | None = None) -> int:
     """The ledger has changed: its position rises by ``steps``, its counts move. The row is locked until the commit.
 
-    ``gone`` says when something was removed or replaced (``gone_at``), which housekeeping takes out of the files.
+    ``gone`` says when something was removed or replaced (``removal_times``), which housekeeping takes out of the files.
     """
     by = [steps, entries, retired, *(sql.time_parameter((gone or {}).get(name)) for name in GONE)]
     moved = _moved(tenant_id, by)
@@ -83,8 +83,8 @@ def _moved(tenant_id: UUID, by: list[Any]) -> int | None:
     return int(found[0][0]) if found else None
 
 
-def record_removal_time(now: datetime, *, at_once: bool) -> Gone:
-    """Record that something is gone; ``at_once`` when it was forgotten or is confidential."""
+def removal_times(now: datetime, *, at_once: bool) -> Gone:
+    """The times that ``advance_head`` stores of a removal; ``at_once`` when it was forgotten or is confidential."""
     return {"removed_at": now, **({"erased_at": now} if at_once else {})}
 
 

@@ -74,7 +74,7 @@ def should_index(position: int, text: str) -> bool:
     return position % BATCH == 0 or len(text) > LONG
 
 
-def lag_after_bulk(tenant_id: UUID, position: int, size: int, *, longest: int = 0) -> None:
+def index_after_bulk(tenant_id: UUID, position: int, size: int, *, longest: int = 0) -> None:
     """Index after a bulk write that ended at ``position``, so that at most a batch stays unindexed, for
     a short time."""
     if position // BATCH != (position - size) // BATCH or longest > LONG:

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -16,11 +15,11 @@ from memory.ledger.head import WRITER, advance_head, locked_entry
 from memory.models.entry import MemoryEntry, Retirement
 from memory.reasons import stored_reason
 
-TAKEABLE = (
+RETIRABLE = (
     "SELECT id FROM memory_memoryentry WHERE tenant_id = %s AND {} AND retired_at IS NULL "
     "AND NOT protected AND NOT sealed"
 )
-TAKE = "UPDATE memory_memoryentry SET retired_at = %s, retired_kind = %s WHERE tenant_id = %s AND {}"
+MARK_RETIRED = "UPDATE memory_memoryentry SET retired_at = %s, retired_kind = %s WHERE tenant_id = %s AND {}"
 SPAN = ("tenant_id", "id", "entry_id", "from_position")
 
 
@@ -84,44 +83,45 @@ def _record_change(
 
 
 @dataclass(frozen=True, slots=True)
-class Hidden:
-    """An entry that a pass takes away: ``merged``, ``superseded`` or ``compacted``."""
+class EntryToRetire:
+    """An entry that a pass retires, and how: ``merged``, ``superseded`` or ``compacted``."""
 
     entry_id: UUID
     kind: str
 
 
 @transaction.atomic
-def hide_entries(tenant_id: UUID, entries: Sequence[Hidden], *, now: datetime) -> list[UUID]:
+def retire_entries(tenant_id: UUID, entries: Sequence[EntryToRetire], *, now: datetime) -> list[UUID]:
     """Retire at most ``CHUNK`` live entries and return their ids. Runs that started before still read them.
 
     One change of the ledger. Protected entries, and those retired or removed meanwhile, are skipped.
     """
-    tenant, wanted = sql.key(tenant_id), {sql.key(each.entry_id): each for each in entries[: sql.CHUNK]}
-    found = _takeable(tenant, list(wanted))
+    wanted = {each.entry_id: each for each in entries[: sql.CHUNK]}
+    found = _lock_retirable(tenant_id, wanted)
     if not found:
         return []
     position = advance_head(tenant_id, entries=-len(found), retired=len(found))
-    spans = [(tenant, sql.key(ids.new_id()), row, position) for row in found]
+    tenant = sql.key(tenant_id)
+    spans = [(tenant, sql.key(ids.new_id()), sql.key(row), position) for row in found]
     sql.insert(Retirement, SPAN, spans, by=WRITER)
     for kind in sorted({str(each.kind) for each in wanted.values()}):
-        _take(tenant, [row for row in found if wanted[row].kind == kind], kind, now)
-    gone = [wanted[row].entry_id for row in found]
-    addressed.release_keys(tenant_id, gone)
-    return gone
+        _mark_retired(tenant_id, [row for row in found if wanted[row].kind == kind], kind, now)
+    addressed.release_keys(tenant_id, found)
+    return found
 
 
-def _takeable(tenant: object, rows: list[object]) -> list[Any]:
-    """Those of ``rows`` that may be taken away, in the order of their keys, and locked in it."""
-    condition, among = sql.among("id", rows)
+def _lock_retirable(tenant_id: UUID, entries: Collection[UUID]) -> list[UUID]:
+    """Lock those of ``entries`` that a pass may retire, in the order of their keys, and return them in it."""
+    condition, among = sql.among("id", [sql.key(row) for row in entries])
     locked = " FOR NO KEY UPDATE" if sql.is_postgres() else ""
-    return [row for (row,) in sql.rows(f"{TAKEABLE.format(condition)} ORDER BY id{locked}", [tenant, among])]
+    found = sql.rows(f"{RETIRABLE.format(condition)} ORDER BY id{locked}", [sql.key(tenant_id), among])
+    return [sql.as_uuid(row) for (row,) in found]
 
 
-def _take(tenant: Any, rows: list[object], kind: str, now: datetime) -> None:
-    condition, among = sql.among("id", rows)
+def _mark_retired(tenant_id: UUID, entries: Collection[UUID], kind: str, now: datetime) -> None:
+    condition, among = sql.among("id", [sql.key(row) for row in entries])
     with connection.cursor() as cursor:
-        cursor.execute(TAKE.format(condition), [sql.time_parameter(now), kind, tenant, among])
+        cursor.execute(MARK_RETIRED.format(condition), [sql.time_parameter(now), kind, sql.key(tenant_id), among])
 
 
 # Entries that a person brings back together, because the pass that took them away was wrong.
@@ -154,7 +154,7 @@ def restore_entries(scope: TenantScope, taken: Mapping[UUID, datetime], *, now: 
 
 
 @transaction.atomic
-def unhide_entries(scope: TenantScope, rows: Collection[UUID], *, now: datetime) -> int:
+def restore_retired(scope: TenantScope, rows: Collection[UUID], *, now: datetime) -> int:
     """Restore those of ``rows`` that a pass retired, except those whose key is occupied; returns how many."""
     away = MemoryEntry.objects.of(scope.tenant_id).filter(id__in=rows, retired_at__isnull=False)
     found = list(away.exclude(retired_kind="").order_by("id").values_list("id", flat=True))

@@ -158,7 +158,7 @@ def remove_derived(row: "EntryAddress", *, now: datetime) -> None:
     recordings.blank_entries(tenant_id, [row.id, *made, *read])
     if others:
         host = tenancy.host_scope(Tenant.objects.get(id=tenant_id), scopes=frozenset({"memory:retire"}))
-        ledger.retirement.unhide_entries(host, others, now=now)
+        ledger.retirement.restore_retired(host, others, now=now)
     archives.redistil(tenant_id, lost, now=now)
 
 

@@ -22,7 +22,7 @@ from memory.host.events import MemoryCompacted
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import MemoryScope
 from memory.ledger.entries import Derivation, Written
-from memory.ledger.retirement import Hidden
+from memory.ledger.retirement import EntryToRetire
 from memory.models import LineageKind, Pass
 from memory.provenance import Descent
 
@@ -165,8 +165,8 @@ def _store(work: Pass, scope: MemoryScope, found: Candidates, made: Condensed, *
 def _retired(work: Pass, sources: list[CorpusEntry], now: datetime) -> list[CorpusEntry]:
     """Retires the sources, and returns those that were."""
     hidden = set()
-    for part in sql.in_chunks(Hidden(entry.id, "compacted") for entry in sources):
-        hidden.update(ledger.retirement.hide_entries(work.tenant_id, part, now=now))
+    for part in sql.in_chunks(EntryToRetire(entry.id, "compacted") for entry in sources):
+        hidden.update(ledger.retirement.retire_entries(work.tenant_id, part, now=now))
     return [entry for entry in sources if entry.id in hidden]
 
 

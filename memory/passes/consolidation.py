@@ -26,7 +26,7 @@ from memory.host.expiry import has_expired
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import MemoryScope
 from memory.ledger.entries import Derivation
-from memory.ledger.retirement import Hidden
+from memory.ledger.retirement import EntryToRetire
 from memory.models import LineageKind, Pass
 from memory.provenance import Descent
 from memory.text import similarity, token_budget
@@ -383,12 +383,12 @@ class Acting:
         return self.stands.get(change.target.id, change.target)
 
     def _settle(self, part: list[Change], now: datetime) -> None:
-        """Hidden first, because the ledger's lock then holds everybody else back until the commit."""
+        """Retire first, because the ledger's lock then holds everybody else back until the commit."""
         tenant = self.work.tenant_id
         anew = [change for change in part if self._is_lacking(change)]
-        away = [Hidden(entry.id, change.kind) for change in part for entry in change.sources]
-        away += [Hidden(self._target(change).id, LineageKind.MERGED) for change in anew]
-        hidden = set(ledger.retirement.hide_entries(tenant, away, now=now))
+        away = [EntryToRetire(entry.id, change.kind) for change in part for entry in change.sources]
+        away += [EntryToRetire(self._target(change).id, LineageKind.MERGED) for change in anew]
+        hidden = set(ledger.retirement.retire_entries(tenant, away, now=now))
         done = list(_restricted(part, hidden))
         self._require_there(done, {self._target(change).id for change in anew}, hidden, now)
         lacking = {change.target.id for change in anew}

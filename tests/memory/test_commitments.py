@@ -20,7 +20,7 @@ from memory.host import ids, runs, vault
 from memory.host.erasure import Identifiers
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.models import Run, RunEvent
-from memory.ledger.retirement import Hidden
+from memory.ledger.retirement import EntryToRetire
 from memory.models import Commitment, CommitmentState, CommitmentWatch, Firing
 from memory.provenance import Descent
 from openwop_console.runtime import commitment_firing, replay, schedules
@@ -461,7 +461,7 @@ def test_one_whose_entry_was_merged_goes_on_and_names_the_entry_that_says_so_now
     desk.keeps()
     merged = ledger.entries.Derivation(EntryDraft("Call Ana in 3 days."), "merged")
     (into,) = ledger.entries.write_derived(building.ref(desk.scope, "notes"), [merged], run=desk.run, now=desk.at)
-    ledger.retirement.hide_entries(desk.tenant_id, [Hidden(entry, "merged")], now=desk.at)
+    ledger.retirement.retire_entries(desk.tenant_id, [EntryToRetire(entry, "merged")], now=desk.at)
     provenance.record(desk.tenant_id, [Descent(entry, into.id, "merged")], pass_id=None, now=desk.at)
     ledger.erase.remove_entries(desk.tenant_id, (entry,), reason="merged", now=desk.at)
     assert desk.keeps(hours=73) == 1

@@ -14,7 +14,7 @@ from memory.forget import execution, plans
 from memory.forget.erasers.special_stores import CommitmentRows
 from memory.host import ids
 from memory.host.erasure import Identifiers
-from memory.ledger.retirement import Hidden
+from memory.ledger.retirement import EntryToRetire
 from memory.models import Commitment, CommitmentState, ForgetRequest, PassState
 from memory.passes import orders
 from memory.passes.orders import RequestedPass
@@ -48,7 +48,7 @@ class Desk(Keeping):
         """The entry that a pass has made of these, which are hidden now."""
         made = ledger.entries.Derivation(EntryDraft(text), kind)
         (into,) = ledger.entries.write_derived(building.ref(self.scope, "notes"), [made], run=self.run, now=self.at)
-        ledger.retirement.hide_entries(self.tenant_id, [Hidden(each, kind) for each in sources], now=self.at)
+        ledger.retirement.retire_entries(self.tenant_id, [EntryToRetire(each, kind) for each in sources], now=self.at)
         descents = [Descent(each, into.id, kind) for each in sources]
         provenance.record(self.tenant_id, descents, pass_id=None, now=self.at)
         return UUID(str(into.id))

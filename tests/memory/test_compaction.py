@@ -402,7 +402,7 @@ def test_a_pass_whose_worker_died_at_any_step_compacts_once(
 ) -> None:
     """The first worker gets as far as one of the steps of the transaction and no further; the second does it all."""
     steps = [
-        (ledger.retirement, "hide_entries"),
+        (ledger.retirement, "retire_entries"),
         (ledger.entries, "write_derived"),
         (provenance, "record"),
         (event_log, "append"),

@@ -12,7 +12,7 @@ from memory import adapter, ledger
 from memory.addresses import Address, Tier
 from memory.host import runs
 from memory.ledger.entries import AddressedValue
-from memory.ledger.retirement import Hidden
+from memory.ledger.retirement import EntryToRetire
 from memory.ledger_search import LedgerFilter, ledger_page
 from memory.models.entry import LedgerDay, MemoryEntry
 from memory.openintent import entries
@@ -75,11 +75,13 @@ def test_the_counts_are_a_recount_s_after_each_step_of_a_mixed_story() -> None:
     now = timezone.now()
     ledger.retirement.retire_entry(acme, made[0], reason="old", now=now)
     kinds = ("merged", "superseded", "compacted")
-    ledger.retirement.hide_entries(acme.tenant_id, [Hidden(made[at], kinds[at % 3]) for at in range(1, 6)], now=now)
+    ledger.retirement.retire_entries(
+        acme.tenant_id, [EntryToRetire(made[at], kinds[at % 3]) for at in range(1, 6)], now=now
+    )
     agree()
     assert sum(row["superseded"] for row in counted().values()) == 2
     ledger.retirement.restore_entry(acme, made[0], now=now)
-    ledger.retirement.unhide_entries(acme, made[1:3], now=now)
+    ledger.retirement.restore_retired(acme, made[1:3], now=now)
     agree()
 
     caller = Caller(building.scope(role="agent"), "agent-9")

@@ -14,7 +14,7 @@ from memory.addresses import Address, Tier
 from memory.host import audit, ids
 from memory.host.errors import Conflict, Forbidden, Invalid
 from memory.ledger.entries import AddressedValue
-from memory.ledger.retirement import Hidden
+from memory.ledger.retirement import EntryToRetire
 from memory.models import Lineage, Pass
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry, Retirement
@@ -151,7 +151,7 @@ def remembered(key: str, text: str) -> UUID:
 def take(work: Pass, entry_id: UUID) -> None:
     now = timezone.now()
     with transaction.atomic():
-        ledger.retirement.hide_entries(work.tenant_id, [Hidden(entry_id, "merged")], now=now)
+        ledger.retirement.retire_entries(work.tenant_id, [EntryToRetire(entry_id, "merged")], now=now)
         provenance.record(work.tenant_id, [Descent(entry_id, entry_id, "merged")], pass_id=work.id, now=now)
 
 

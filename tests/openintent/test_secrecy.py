@@ -213,8 +213,8 @@ def test_R93_no_pass_takes_a_sealed_value_and_no_context_its_place() -> None:
         assert [row.id for row in adapter.runs.list_entries(place, now=now, wanted=wanted)] == [open_one.id]
     listed = adapter.runs.list_entries(place, now=now)
     assert sorted({row.content for row in listed if row.id != open_one.id}) == ['{"sealed": "restricted"}']
-    hidden = ledger.retirement.hide_entries(
-        building.tenant().id, [ledger.retirement.Hidden(row, "merged") for row in everyone], now=now
+    hidden = ledger.retirement.retire_entries(
+        building.tenant().id, [ledger.retirement.EntryToRetire(row, "merged") for row in everyone], now=now
     )
     assert hidden == [open_one.id]
 

@@ -23,7 +23,7 @@ from memory.host.errors import Invalid, TokenBudgetExceeded
 from memory.host.events import MemoryConsolidated
 from memory.host.models import AuditRecord
 from memory.ledger.entries import Derivation
-from memory.ledger.retirement import Hidden
+from memory.ledger.retirement import EntryToRetire
 from memory.models import Pass, PassSchedule
 from memory.models.entry import MemoryEntry
 from memory.passes import consolidation, orders, pass_schedules
@@ -74,7 +74,7 @@ class Merging:
             return
         with transaction.atomic():
             gone = [entry.id for group in many for entry in group]
-            ledger.retirement.hide_entries(work.tenant_id, [Hidden(each, "merged") for each in gone], now=now)
+            ledger.retirement.retire_entries(work.tenant_id, [EntryToRetire(each, "merged") for each in gone], now=now)
             for group in many:
                 made = Derivation(EntryDraft(group[0].content), "merged")
                 [written] = ledger.entries.write_derived(scope, [made], run=work.run, now=now)
