@@ -156,7 +156,7 @@ def _next(run: Run, clock: Clock) -> Progress:
         return _drain(run, done, clock, now)
     definition = chains.definition_for(run)
     if run.is_replay:
-        return replay.go_on(run, definition, done, now)
+        return replay.continue_replay(run, definition, done, now)
     if run.status == RunStatus.PENDING:
         _start(run, definition, now)
     if run.deadline_at and run.deadline_at <= now:

@@ -171,7 +171,7 @@ class Halt(Exception):
 
 
 @dataclass
-class Telling:
+class ReplayState:
     """The state of a replay: its run, definition and steps, and its source with the recorded steps."""
 
     run: Run
@@ -193,79 +193,79 @@ class Telling:
         return in_inputs or steps.any_says(self.source.tenant_id, self.source.id, FORGOTTEN)
 
 
-def go_on(run: Run, definition: JSONObject, done: dict[str, Step], now: datetime) -> bool:
+def continue_replay(run: Run, definition: JSONObject, done: dict[str, Step], now: datetime) -> bool:
     """Copy the next chunk of the source's events to the replay's log; return whether there is more to do."""
     assert run.source_run_id is not None
     last = event_log.length(run.tenant_id, run.id) - 1
     facts = event_log.read(run.tenant_id, run.source_run_id, after=last, limit=CHUNK)
     source = runs.find(run.tenant_id, run.source_run_id)
-    telling = Telling(run, definition, done, source)
+    state = ReplayState(run, definition, done, source)
     copied: list[Recorded] = []
     until = time.monotonic() + TURN_S
     if source.status == RunStatus.CANCELLED:
         facts = [fact for fact in facts if not _is_of_cancellation(fact)]
         if not facts:
-            return _go_beyond(telling, now)
+            return _go_beyond(state, now)
     try:
         if not facts:
             raise Halt(last + 1)
         for fact in facts:
-            _follow(telling, fact, copied, now)
+            _follow(state, fact, copied, now)
             if time.monotonic() > until:
                 break
     except Halt as halt:
-        _fail(telling, copied, halt, now)
+        _fail(state, copied, halt, now)
         return False
     run_operations.copy_events(run, source, copied, now=now)
     return run.status not in runs.ENDS
 
 
-def _follow(telling: Telling, fact: Recorded, copied: list[Recorded], now: datetime) -> None:
+def _follow(state: ReplayState, fact: Recorded, copied: list[Recorded], now: datetime) -> None:
     """Apply one event of the source to the replay's steps, and append it to ``copied`` for copying."""
-    run = telling.run
+    run = state.run
     run.current_node = fact.node_id or run.current_node
     if fact.type == NodeStarted.type:
-        recorded = telling.recorded(fact.node_id)
+        recorded = state.recorded(fact.node_id)
         attempt = recorded.attempt if recorded else 1
-        telling.steps[fact.node_id] = steps.begin(run, fact.node_id, attempt=attempt, now=now)
+        state.steps[fact.node_id] = steps.begin(run, fact.node_id, attempt=attempt, now=now)
         copied.append(fact)
         return
     if fact.type == NodeSkipped.type:
         steps.skip(run, fact.node_id, now=now)
     elif fact.type == NodeFailed.type:
-        steps.fail(telling.steps[fact.node_id], Failure(**fact.payload["error"]))
+        steps.fail(state.steps[fact.node_id], Failure(**fact.payload["error"]))
     elif fact.type == NodeCompleted.type:
-        _complete(telling, fact)
+        _complete(state, fact)
     copied.append(fact)
 
 
-def _way(telling: Telling, fact: Recorded) -> OnReplay:
+def _on_replay(state: ReplayState, fact: Recorded) -> OnReplay:
     """Whether the node is called or taken from the record. Events before the fork's ``fromSeq``, and those that the
     source itself copied, are always taken from the record."""
-    if fact.sequence < (telling.run.from_seq or 0) or was_copied(telling.source, fact.sequence):
+    if fact.sequence < (state.run.from_seq or 0) or was_copied(state.source, fact.sequence):
         return OnReplay.RECORDED
-    return on_replay_of(workflows.node_of(telling.definition, fact.node_id)["typeId"])
+    return on_replay_of(workflows.node_of(state.definition, fact.node_id)["typeId"])
 
 
-def _complete(telling: Telling, fact: Recorded) -> None:
+def _complete(state: ReplayState, fact: Recorded) -> None:
     """Finish the node with the recorded outcome, after calling it to verify that outcome if its type allows that."""
-    recorded, way = telling.recorded(fact.node_id), _way(telling, fact)
+    recorded = state.recorded(fact.node_id)
     if recorded is None or recorded.state != StepState.DONE:
         raise Halt(fact.sequence)
-    if way == OnReplay.CALLED and not telling.is_erased:
-        _call(telling, recorded, fact)
-    step, run = telling.steps[fact.node_id], telling.run
+    if _on_replay(state, fact) == OnReplay.CALLED and not state.is_erased:
+        _call(state, recorded, fact)
+    step, run = state.steps[fact.node_id], state.run
     run.variables = {**run.variables, **recorded.variables}
     steps.finish(step, outputs=recorded.outputs, variables=recorded.variables)
 
 
-def _call(telling: Telling, recorded: Step, fact: Recorded) -> None:
+def _call(state: ReplayState, recorded: Step, fact: Recorded) -> None:
     """Call the node with its original time, memory and values; raise Halt unless it reproduces the recorded outcome."""
-    run, node_id = telling.run, fact.node_id
-    memory = RecordedMemory.from_run(telling.source, node_id, before=fact.sequence)
+    run, node_id = state.run, fact.node_id
+    memory = RecordedMemory.from_run(state.source, node_id, before=fact.sequence)
     try:
         with transaction.atomic():
-            position = Position(run, telling.definition, node_id, telling.steps)
+            position = Position(run, state.definition, node_id, state.steps)
             _require_same(node_execution.call_again(position, recorded, memory, fact.timestamp), recorded)
         memory.require_all_done()
     except SourceMissing:
@@ -284,23 +284,23 @@ def _is_of_cancellation(fact: Recorded) -> bool:
     return cancelled or fact.type == RunCancelled.type
 
 
-def _go_beyond(telling: Telling, now: datetime) -> bool:
+def _go_beyond(state: ReplayState, now: datetime) -> bool:
     """Execute one step past the source's cancellation; return whether there is more to do."""
-    run = telling.run
+    run = state.run
     if run.status == RunStatus.PENDING:
-        runs.start(run, snapshot_position=telling.source.snapshot_position or 0, now=now)
-    if begun := next((step for step in telling.steps.values() if step.state == StepState.STARTED), None):
-        return _call_first(telling, begun, now)
-    outlook = graph.outlook(telling.definition, telling.steps, run.variables)
+        runs.start(run, snapshot_position=state.source.snapshot_position or 0, now=now)
+    if begun := next((step for step in state.steps.values() if step.state == StepState.STARTED), None):
+        return _call_first(state, begun, now)
+    outlook = graph.outlook(state.definition, state.steps, run.variables)
     if outlook.lost:
-        failed = [step for step in telling.steps.values() if step.state == StepState.FAILED][-1]
+        failed = [step for step in state.steps.values() if step.state == StepState.FAILED][-1]
         run_operations.fail_run(run, Failure(**(failed.error or asdict(MISSING))), node_id=failed.node_id, now=now)
     elif outlook.skip:
         steps.skip(run, outlook.skip[0], now=now)
-        disabled = workflows.node_of(telling.definition, outlook.skip[0]).get("disabled")
+        disabled = workflows.node_of(state.definition, outlook.skip[0]).get("disabled")
         _note(run, NodeSkipped(outlook.skip[0], "disabled" if disabled else "not-taken"), now=now)
     elif outlook.begin:
-        node = workflows.node_of(telling.definition, outlook.begin[0])
+        node = workflows.node_of(state.definition, outlook.begin[0])
         run.current_node = node["id"]
         steps.begin(run, node["id"], now=now)
         _note(run, NodeStarted(node["id"], node["typeId"], 0), now=now)
@@ -313,15 +313,15 @@ def _note(run: Run, *facts: Event, now: datetime) -> None:
     runs.progress(run, *facts, ready_at=runs.LEASE.end(now), now=now)
 
 
-def _call_first(telling: Telling, step: Step, now: datetime) -> bool:
+def _call_first(state: ReplayState, step: Step, now: datetime) -> bool:
     """Call a node that has no recorded outcome, if it only computes; sleeps end at once. Fail the run otherwise."""
-    run = telling.run
+    run = state.run
     run.current_node = step.node_id
-    position = Position(run, telling.definition, step.node_id, telling.steps)
+    position = Position(run, state.definition, step.node_id, state.steps)
     nothing_kept = RecordedMemory([], [])
     at = now
     try:
-        if on_replay_of(position.node["typeId"]) != OnReplay.CALLED or telling.is_erased:
+        if on_replay_of(position.node["typeId"]) != OnReplay.CALLED or state.is_erased:
             raise SourceMissing
         with transaction.atomic():
             outcome = node_execution.call_again(position, step, nothing_kept, at)
@@ -341,7 +341,7 @@ def _call_first(telling: Telling, step: Step, now: datetime) -> bool:
     except Exception as problem:
         if not isinstance(problem, SourceMissing | Diverged):
             log.exception("node %s of replay %s failed behind its source's record", step.node_id, run.id)
-        _fail(telling, [], Halt(event_log.length(run.tenant_id, run.id)), now)
+        _fail(state, [], Halt(event_log.length(run.tenant_id, run.id)), now)
         return False
 
 
@@ -352,13 +352,13 @@ def _require_same(outcome: Outcome, recorded: Step) -> None:
         raise Diverged("output")
 
 
-def _fail(telling: Telling, copied: list[Recorded], halt: Halt, now: datetime) -> None:
+def _fail(state: ReplayState, copied: list[Recorded], halt: Halt, now: datetime) -> None:
     """Copy the events in ``copied``, fail the node at which the record ends or does not match, and fail the run."""
-    run, source_id = telling.run, ids.wire("run", telling.source.id)
+    run, source_id = state.run, ids.wire("run", state.source.id)
     if copied:
-        run_operations.copy_events(run, telling.source, copied, now=now)
+        run_operations.copy_events(run, state.source, copied, now=now)
     facts: list[Event] = [Divergence(source_id, halt.sequence, halt.kind)] if halt.kind else []
-    open_steps = [step for step in telling.steps.values() if step.state == StepState.STARTED]
+    open_steps = [step for step in state.steps.values() if step.state == StepState.STARTED]
     open_steps.sort(key=lambda step: step.node_id != run.current_node)
     for stuck in open_steps[:1]:
         steps.fail(stuck, halt.failure)
