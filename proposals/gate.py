@@ -150,13 +150,11 @@ def vote(
     answer there. The same vote again changes nothing; a different one, or one by the same person with another login or
     key, is refused. An override counts as one grant, unless the gate's policy lets it bypass the quorum.
     """
-    there = vote_of(gate, principal)
-    if there and (there.decision, there.overrides) != (decision, overrides):
-        raise Conflict("You have voted otherwise at this gate.", gateState=gate.state, decision=there.decision)
-    if there is None:
-        _require_own_voice(gate, principal)
-    if there:
-        return there
+    if earlier := vote_of(gate, principal):
+        if (earlier.decision, earlier.overrides) != (decision, overrides):
+            raise Conflict("You have voted otherwise at this gate.", gateState=gate.state, decision=earlier.decision)
+        return earlier
+    _require_own_voice(gate, principal)
     cast = Vote(
         tenant_id=gate.tenant_id,
         gate_id=gate.id,

@@ -51,12 +51,12 @@ def counts(done: Pass, state: PassState = PassState.DONE) -> tuple[int, int]:
 
 def interrupted_at(monkeypatch: pytest.MonkeyPatch, call: int, act: Callable[[], Any]) -> None:
     """Before the part of that number is made, something happens; once."""
-    make, calls = consolidation.Acting._make, [0]
+    make, calls = consolidation.ChangeWriter._make, [0]
 
-    def wrapped(self: consolidation.Acting, part: Any, now: datetime) -> None:
+    def wrapped(self: consolidation.ChangeWriter, part: Any, now: datetime) -> None:
         calls[0] += 1
         if calls[0] == call:
             act()
         make(self, part, now)
 
-    monkeypatch.setattr(consolidation.Acting, "_make", wrapped)
+    monkeypatch.setattr(consolidation.ChangeWriter, "_make", wrapped)

@@ -103,7 +103,7 @@ class World:
     def commitment(self) -> str:
         """An armed one, that stands in an entry."""
         building.remember(self.slug, "Remind us in 3 days to call back.")
-        commitment_firing.keep_commitments(self.scope.tenant_id, clock=timezone.now)
+        commitment_firing.process_commitments(self.scope.tenant_id, clock=timezone.now)
         found = Commitment.objects.of(self.scope.tenant_id).latest("created_at")
         return ids.wire("cmt", found.id)
 

@@ -348,7 +348,7 @@ def _fire_or_go_on(what: str, key: Key, fire: Callable[[Key], bool], give_up: Ca
 
 
 @transaction.atomic
-def keep_timers(timers: Sequence[Timer], *, now: datetime) -> None:
+def sync_timers(timers: Sequence[Timer], *, now: datetime) -> None:
     """Store these timers and delete all others. What is due already waits until the host has started."""
     rows, first_at = HostTimer.objects.written_by(WRITER), now + QUIET_START
     rows.exclude(name__in=[timer.name for timer in timers]).delete()

@@ -350,8 +350,8 @@ class TargetGone(Exception):
         self.entry_ids = entry_ids
 
 
-class Acting:
-    """A pass at work: what it has done, the current entry for each target, and how many sources each has."""
+class ChangeWriter:
+    """Makes the changes of a pass; knows what is done, the current entry for each target, and the sources of each."""
 
     def __init__(self, work: Pass, scope: MemoryScope, redact: Redact, strengths: Strengths, done: Totals) -> None:
         self.work, self.scope, self.redact = work, scope, redact
@@ -359,7 +359,7 @@ class Acting:
         self.stands: dict[UUID, CorpusEntry] = {}
         self.hidden: set[UUID] = set()
 
-    def act(self, changes: Sequence[Change], clock: Callable[[], datetime]) -> None:
+    def write(self, changes: Sequence[Change], clock: Callable[[], datetime]) -> None:
         """Make all ``changes``, part by part, with progress in between."""
         total, at = sum(len(change.sources) for change in changes), 0
         for part in in_parts(changes):
@@ -520,19 +520,19 @@ def carry_out(work: Pass, *, clock: Clock) -> None:
         return
     before = Totals(**work.outcome.get("totals", {}))
     work.outcome |= _outcome(seen, before, before) | _reasons(work, changes)
-    acting = Acting(work, scope, redact, seen.strengths, before)
-    acting.act(changes, clock)
-    _end(scope, seen, acting, before, now=clock())
+    writer = ChangeWriter(work, scope, redact, seen.strengths, before)
+    writer.write(changes, clock)
+    _end(scope, seen, writer, before, now=clock())
 
 
 @transaction.atomic
-def _end(scope: MemoryScope, seen: RefView, acting: Acting, before: Totals, *, now: datetime) -> None:
-    work, done = acting.work, acting.done
+def _end(scope: MemoryScope, seen: RefView, writer: ChangeWriter, before: Totals, *, now: datetime) -> None:
+    work, done = writer.work, writer.done
     outcome = _outcome(seen, done, before) | _reasons(work, ())
     counts = outcome["inputCount"], outcome["outputCount"]
     fact = MemoryConsolidated(work.memory_ref, *counts, merged_ids(work), work.trigger)
     event_log.append(work.tenant_id, work.run_id, fact, now=now)
-    _store_state(scope, seen, acting, before, now=now)
+    _store_state(scope, seen, writer, before, now=now)
     passes.finish(work, outcome=outcome, now=now)
 
 
@@ -601,10 +601,10 @@ def _dry_run_outcome(seen: RefView, changes: Sequence[Change]) -> JSONObject:
     return {**_outcome(seen, totals, Totals()), "groups": groups, "groupCount": len(changes)}
 
 
-def _store_state(scope: MemoryScope, seen: RefView, acting: Acting, before: Totals, *, now: datetime) -> None:
+def _store_state(scope: MemoryScope, seen: RefView, writer: ChangeWriter, before: Totals, *, now: datetime) -> None:
     """Store what the next pass starts from: the signatures of what is left, and the ledger's position if no one else
     wrote meanwhile."""
-    done, tenant = acting.done, scope.tenant_id
+    done, tenant = writer.done, scope.tenant_id
     head = adapter.passes.ledger_head(tenant)
     alone = head == seen.head + done.steps - before.steps
     left = State(
@@ -616,13 +616,13 @@ def _store_state(scope: MemoryScope, seen: RefView, acting: Acting, before: Tota
         seen.known.chunks if seen.known else 0,
     )
     store = consolidation_state.add if seen.known else consolidation_state.replace
-    store(tenant, scope.memory_ref, left, _chunks(seen, acting), position=seen.head, now=now)
+    store(tenant, scope.memory_ref, left, _chunks(seen, writer), position=seen.head, now=now)
 
 
-def _chunks(seen: RefView, acting: Acting) -> list[bytes]:
+def _chunks(seen: RefView, writer: ChangeWriter) -> list[bytes]:
     """The signatures of what was read and is left, of what was new when the rest was known; none of nothing."""
     read = seen.reading.statements
-    wanted = [each.id not in acting.hidden and (not seen.known or each.id in seen.fresh) for each in read]
+    wanted = [each.id not in writer.hidden and (not seen.known or each.id in seen.fresh) for each in read]
     if not any(wanted):
         return []
     return [Signatures.select(seen.reading, np.array(wanted, dtype=bool)).to_bytes()]

@@ -27,7 +27,7 @@ from memory.host.tenancy import MemoryScope, TenantScope
 from memory.models import LineageKind, LookAlike, Pass, Verb
 from memory.models.vector_signs import Array
 from memory.passes import PassOrder, consolidation
-from memory.passes.consolidation import TAKEN, Acting, Change, Totals
+from memory.passes.consolidation import TAKEN, Change, ChangeWriter, Totals
 from memory.text import differences
 from memory.text.differences import Piece
 from memory.text.redactor import Redact
@@ -323,15 +323,16 @@ class _Held:
 
 @transaction.atomic
 def decide(scope: TenantScope, verb: str, chosen: Sequence[Choice], *, now: datetime) -> list[Pass]:
-    """What became of the pairs is on record, audited; the passes that merged or replaced, one a ref.
+    """Record the decision on the pairs, audited, and return the passes that merged or replaced, one a ref.
 
     Raises ``Conflict`` with ``problems`` when one of them is not as it was read, or cannot be decided so.
     """
     scope.check("passes:run")
-    if verb not in Verb.values or not 0 < len(chosen) <= MOST_AT_ONCE:
-        errors = [{"field": "pairs", "message": f"must be 1 to {MOST_AT_ONCE}"}]
-        errors += [{"field": "decision", "message": f"must be one of {', '.join(Verb.values)}"}]
-        raise Invalid("That is no decision.", errors=errors[verb not in Verb.values :][:1])
+    if verb not in Verb.values:
+        error = {"field": "decision", "message": f"must be one of {', '.join(Verb.values)}"}
+        raise Invalid("That is no decision.", errors=[error])
+    if not 0 < len(chosen) <= MOST_AT_ONCE:
+        raise Invalid("That is no decision.", errors=[{"field": "pairs", "message": f"must be 1 to {MOST_AT_ONCE}"}])
     refs = _refs(scope, chosen, now)
     works = {} if verb == Verb.KEEP else {ref: _begin(scope, ref, now) for ref in sorted(set(refs.values()))}
     held = _hold(scope, chosen, refs, now)
@@ -406,11 +407,11 @@ def _carry_out(scope: TenantScope, work: Pass, verb: str, held: list[_Held], now
     strengths = adapter.statistics.source_strengths(
         place.tenant, [entry for each in held for entry in (each.older.id, each.newer.id)]
     )
-    acting = Acting(work, place, redact, strengths, Totals())
-    acting.act(changes, lambda: now)
-    if acting.done.merged + acting.done.superseded != len(taken):
+    writer = ChangeWriter(work, place, redact, strengths, Totals())
+    writer.write(changes, lambda: now)
+    if writer.done.merged + writer.done.superseded != len(taken):
         _refuse({each.row.id: GONE for each in held})
-    outcome = consolidation.figures(count, tokens, acting.done)
+    outcome = consolidation.figures(count, tokens, writer.done)
     outcome["reasons"] = {ids.wire("mem", entry.id): "decided by a person" for entry in taken}
     counts = outcome["inputCount"], outcome["outputCount"]
     fact = MemoryConsolidated(work.memory_ref, *counts, consolidation.merged_ids(work), work.trigger)

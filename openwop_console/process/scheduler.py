@@ -138,7 +138,7 @@ class Scheduler:
             return 0
         this = self._round.next(now)
         assert this.since is not None
-        queued, after = tasks.enqueue_keeping(now, since=this.since, after=this.after, whole=this.whole)
+        queued, after = tasks.enqueue_commitments(now, since=this.since, after=this.after, whole=this.whole)
         self._round = replace(this, after=after)
         return queued
 

@@ -24,7 +24,7 @@ KIND = "commitment"
 HOST = "host"
 
 
-def keep_commitments(tenant_id: UUID, *, holder: str = "", whole: bool = True, clock: Clock) -> int:
+def process_commitments(tenant_id: UUID, *, holder: str = "", whole: bool = True, clock: Clock) -> int:
     """Read the ledger to its end, record ended runs, and fire all due commitments; return how many fired.
 
     With ``whole``, also review the open commitments. Several workers may run this at once: each step commits its

@@ -50,7 +50,7 @@ def beat(tenant: str, heartbeat: str, next_at: str) -> None:
     )
 
 
-def enqueue_keeping(
+def enqueue_commitments(
     now: datetime, *, since: datetime, whole: bool, after: UUID | None = None
 ) -> tuple[int, UUID | None]:
     """Queue the tenants after ``after`` whose commitments need a check, each once; return their number and the cursor.
@@ -58,18 +58,18 @@ def enqueue_keeping(
     With ``whole``, queue every tenant that has commitments, for a complete check.
     """
     found = commitments.inference.due_tenants(since=since, whole=whole, after=after, now=now)
-    queue = partial(_enqueue_keeping, whole=whole, now=now)
+    queue = partial(_enqueue_commitments, whole=whole, now=now)
     return scheduling.fire_each("Inference of commitments", found.tenants, queue), found.after
 
 
 @transaction.atomic
-def _enqueue_keeping(tenant_id: UUID, *, whole: bool, now: datetime) -> bool:
+def _enqueue_commitments(tenant_id: UUID, *, whole: bool, now: datetime) -> bool:
     holder = f"{worker_name()}/{uuid4().hex}"
     if not commitments.lifecycle.lease_watch(tenant_id, holder, now=now):
         return False
-    async_task("openwop_console.runtime.tasks.keep_commitments", tenant_id.hex, holder, whole)
+    async_task("openwop_console.runtime.tasks.process_commitments", tenant_id.hex, holder, whole)
     return True
 
 
-def keep_commitments(tenant: str, holder: str, whole: bool) -> None:
-    commitment_firing.keep_commitments(UUID(hex=tenant), holder=holder, whole=whole, clock=timezone.now)
+def process_commitments(tenant: str, holder: str, whole: bool) -> None:
+    commitment_firing.process_commitments(UUID(hex=tenant), holder=holder, whole=whole, clock=timezone.now)

@@ -138,17 +138,17 @@ def install(tenant: Tenant, text: str, *, installed_by: str, now: datetime) -> I
     """Install the workflow in ``text`` with its triggers, in one transaction; runs of its id execute it from now on."""
     definition = json.loads(text)
     check(definition)
-    if errors := _of_somebody_else(tenant, definition):
+    if errors := _ownership_problems(tenant, definition):
         raise Invalid("The workflow definition is not valid.", errors=errors)
     artifact = Artifact(ArtifactKind.WORKFLOW, definition["id"], definition["version"], text)
     with transaction.atomic():
         installed = registry.install(tenant.id, artifact, source="host", installed_by=installed_by, now=now)
         if installed.superseded_at is None:
-            keep_triggers(tenant, definition, installed_by=installed_by, now=now)
+            sync_triggers(tenant, definition, installed_by=installed_by, now=now)
     return installed
 
 
-def _of_somebody_else(tenant: Tenant, definition: JSONObject) -> ErrorList:
+def _ownership_problems(tenant: Tenant, definition: JSONObject) -> ErrorList:
     """Errors for a workflow whose id belongs to the host or a pack, or whose metadata has the key for chains."""
     if definition["id"] in registry.builtin_ids():
         return [{"field": "$.id", "message": "belongs to a workflow of the host"}]
@@ -162,7 +162,7 @@ def _of_somebody_else(tenant: Tenant, definition: JSONObject) -> ErrorList:
 # The schedules of a workflow's triggers.
 
 
-def keep_triggers(tenant: Tenant, definition: JSONObject, *, installed_by: str, now: datetime) -> None:
+def sync_triggers(tenant: Tenant, definition: JSONObject, *, installed_by: str, now: datetime) -> None:
     """Create, change and remove the workflow's schedules to match its triggers, in the transaction that installs it.
 
     Refused, with the path of the field, when a trigger cannot be honoured; the workflow is then not installed.
@@ -174,12 +174,12 @@ def keep_triggers(tenant: Tenant, definition: JSONObject, *, installed_by: str, 
             path = f"$.triggers[{at}]"
             order = _order_of_trigger(definition, trigger, installed_by, path)
             order = replace(order, inputs=clean(order.inputs))
-            _keep_trigger(tenant.id, there.pop(order.name, None), order, f"{path}.config.", now)
+            _sync_trigger(tenant.id, there.pop(order.name, None), order, f"{path}.config.", now)
     for schedule in there.values():
         scheduling.remove(schedule)
 
 
-def _keep_trigger(tenant_id: UUID, schedule: Schedule | None, order: ScheduleOrder, path: str, now: datetime) -> None:
+def _sync_trigger(tenant_id: UUID, schedule: Schedule | None, order: ScheduleOrder, path: str, now: datetime) -> None:
     if schedule is None:
         scheduling.create_schedule(tenant_id, order, now=now, path=path)
     elif scheduling.order_of(schedule) != order:

@@ -436,7 +436,7 @@ def _commitments_memory(scope: TenantScope, raw_ref: str) -> MemoryScope:
 
 def _fired_commitment(memory: MemoryScope, kind: Condition) -> Commitment | None:
     """Return the ref's commitment of this kind that fired last, or else the newest open one."""
-    commitment_firing.keep_commitments(memory.tenant_id, clock=timezone.now)
+    commitment_firing.process_commitments(memory.tenant_id, clock=timezone.now)
     mine = Commitment.objects.of(memory.tenant_id).filter(memory_ref=memory.memory_ref, condition=kind)
     fired: Commitment | None = mine.filter(state=CommitmentState.FIRED).order_by("-last_fired_at", "-id").first()
     return fired or mine.filter(state__in=commitments.lifecycle.OPEN).order_by("-id").first()
@@ -473,7 +473,7 @@ def _satisfy(memory: MemoryScope, row: Commitment) -> None:
     """Meet the commitment's condition: write its predicate, or pass a later time to it."""
     if row.condition == Condition.PREDICATE:
         _write(memory, f"{_clause_of(memory, row)}.", timezone.now())
-        commitment_firing.keep_commitments(memory.tenant_id, clock=timezone.now)
+        commitment_firing.process_commitments(memory.tenant_id, clock=timezone.now)
     elif row.due_at is not None:
         commitment_firing.fire(row.tenant_id, row.id, now=max(timezone.now(), row.due_at))
 

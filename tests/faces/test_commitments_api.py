@@ -51,7 +51,7 @@ def seamed(settings: Settings) -> None:
 def remembered(*texts: str, slug: str = "acme") -> list[str]:
     """The wire ids of the commitments that come of these texts, the newest first."""
     building.remember(slug, *texts)
-    commitment_firing.keep_commitments(building.tenant(slug).id, clock=timezone.now)
+    commitment_firing.process_commitments(building.tenant(slug).id, clock=timezone.now)
     rows = Commitment.objects.of(building.tenant(slug).id).order_by("-id")
     return [ids.wire("cmt", row.id) for row in rows]
 

@@ -50,7 +50,7 @@ class Desk:
     def keeps(self, *, hours: float = 0) -> int:
         """How many commitments have fired when a worker looks after so many more hours."""
         self.at += timedelta(hours=hours)
-        return commitment_firing.keep_commitments(self.tenant_id, clock=lambda: self.at)
+        return commitment_firing.process_commitments(self.tenant_id, clock=lambda: self.at)
 
     @property
     def all(self) -> list[Commitment]:

@@ -120,7 +120,7 @@ def test_two_equal_conditions_fire_once_whoever_looks(desk: Desk, whole: bool) -
     desk.keeps()
     into = desk.takes(one, two, text=WAIT, kind="merged")
     desk.says("Jones paid the invoice.")
-    fired = commitment_firing.keep_commitments(desk.tenant_id, whole=whole, clock=lambda: desk.at)
+    fired = commitment_firing.process_commitments(desk.tenant_id, whole=whole, clock=lambda: desk.at)
     assert (fired, desk.ends) == (1, [(S.FIRED, ""), (S.STALE, lifecycle.MERGED)])
     assert [fact["memoryId"] for fact in desk.facts] == [ids.wire("mem", into)]
 

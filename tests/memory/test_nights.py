@@ -210,7 +210,7 @@ def test_the_due_loop_begins_the_night_and_workers_carry_it_out(drain: Drain) ->
     building.write_each(building.scope(), SAME, SAME)
     now = timezone.now()
     MemoryPolicy.objects.written_by(memory_policy.WRITER).update(next_night_at=now)
-    scheduling.keep_timers([each for each in TIMERS if each.name == "nights"], now=now - scheduling.QUIET_START)
+    scheduling.sync_timers([each for each in TIMERS if each.name == "nights"], now=now - scheduling.QUIET_START)
     Scheduler().tick(now)
     drain()
     assert Pass.objects.get().state == "done"

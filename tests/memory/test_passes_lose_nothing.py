@@ -80,15 +80,15 @@ class Slow:
 
     def __init__(self, desk: Desk, monkeypatch: pytest.MonkeyPatch, *, of_call: int = 1) -> None:
         self.at, self.calls = desk.start, 0
-        act = consolidation.Acting._make
+        act = consolidation.ChangeWriter._make
 
-        def late(acts: consolidation.Acting, part: Any, now: datetime) -> None:
+        def late(acts: consolidation.ChangeWriter, part: Any, now: datetime) -> None:
             self.calls += 1
             if self.calls >= of_call:
                 self.at = desk.start + timedelta(seconds=40)
             act(acts, part, self.at)
 
-        monkeypatch.setattr(consolidation.Acting, "_make", late)
+        monkeypatch.setattr(consolidation.ChangeWriter, "_make", late)
 
     def __call__(self) -> datetime:
         return self.at
@@ -337,7 +337,7 @@ def test_a_pass_that_ends_before_it_did_anything_tells_of_nothing(desk: Desk, mo
         desk.say(text)
     row = desk.order()
     interrupted_at(monkeypatch, 1, lambda: passes.request_stop(row.tenant_id, row.id, now=timezone.now()))
-    monkeypatch.setattr(consolidation.Acting, "_settle", cancelled)
+    monkeypatch.setattr(consolidation.ChangeWriter, "_settle", cancelled)
 
     done = desk.work(row)
 

@@ -79,7 +79,7 @@ def remembered(*texts: str) -> list[Commitment]:
 
 
 def keep(at: datetime | None = None) -> None:
-    commitment_firing.keep_commitments(building.tenant().id, clock=lambda: at or timezone.now())
+    commitment_firing.process_commitments(building.tenant().id, clock=lambda: at or timezone.now())
 
 
 def fresh(row: Commitment) -> Commitment:

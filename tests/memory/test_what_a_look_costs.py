@@ -109,7 +109,7 @@ def test_the_clock_goes_on_where_its_last_look_ended_and_back_to_when_the_round_
         asked.append((after, since, whole))
         return 0, next(ends)
 
-    monkeypatch.setattr(tasks, "enqueue_keeping", looked)
+    monkeypatch.setattr(tasks, "enqueue_commitments", looked)
     loop, at = scheduler.Scheduler(), timezone.now()
     for seconds in (0, 0.5, 1, 2, 40):
         loop.tick(at + timedelta(seconds=seconds))

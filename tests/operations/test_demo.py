@@ -336,7 +336,7 @@ def test_what_was_to_be_done_some_day_becomes_commitments_that_fire_when_they_ar
         found = Commitment.objects.of(tenant.id).filter(memory_ref="desk/facts").order_by("id")
         assert [(row.condition, row.state) for row in found] == states
         due = max(row.due_at for row in found if row.due_at)
-        fired = commitment_firing.keep_commitments(tenant.id, clock=lambda due=due: due)
+        fired = commitment_firing.process_commitments(tenant.id, clock=lambda due=due: due)
         assert RunEvent.objects.of(tenant.id).filter(type="commitment.fired").count() == fired
         assert Commitment.objects.of(tenant.id).get(id=found[0].id).state == "fired"
 

@@ -68,7 +68,7 @@ def test_after_its_block_the_loop_stands_still(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.django_db
 def test_a_timer_of_the_host_is_queued_after_a_quiet_start_and_then_on_its_beat() -> None:
-    scheduling.keep_timers([Timer("sweep", "memory.tasks.sweep", 1)], now=NOW - QUIET_START)
+    scheduling.sync_timers([Timer("sweep", "memory.tasks.sweep", 1)], now=NOW - QUIET_START)
     loop = Scheduler()
     for minutes, count in ((-0.1, 0), (0, 1), (0.9, 1), (1, 2), (1.1, 2), (30.5, 3), (30.9, 3), (31, 4)):
         loop.tick(NOW + timedelta(minutes=minutes))
@@ -78,10 +78,10 @@ def test_a_timer_of_the_host_is_queued_after_a_quiet_start_and_then_on_its_beat(
 
 @pytest.mark.django_db
 def test_the_host_has_its_own_timers_and_no_other_and_a_start_does_not_ring_them_again() -> None:
-    scheduling.keep_timers([Timer("of an earlier release", "os.system", 1)], now=NOW - QUIET_START)
-    scheduling.keep_timers(TIMERS, now=NOW - QUIET_START)
+    scheduling.sync_timers([Timer("of an earlier release", "os.system", 1)], now=NOW - QUIET_START)
+    scheduling.sync_timers(TIMERS, now=NOW - QUIET_START)
     assert Scheduler().tick(NOW) == len(TIMERS)
-    scheduling.keep_timers(TIMERS, now=NOW + timedelta(seconds=1))
+    scheduling.sync_timers(TIMERS, now=NOW + timedelta(seconds=1))
     assert Scheduler().tick(NOW + timedelta(seconds=31)) == 0
     assert set(queued()) == {timer.task for timer in TIMERS}
     assert {timer.name for timer in TIMERS} == set(HostTimer.objects.values_list("name", flat=True))
@@ -99,7 +99,7 @@ def test_what_was_put_off_while_the_clock_was_ahead_comes_when_it_is_right_again
     heartbeats.create_heartbeat(acme.tenant_id, beat, now=NOW)
     pass_schedules.set_schedule(acme, PassTimes(kind="compact", memory_ref="notes", cron="30 * * * *"), now=NOW)
     memory_policy.begin_nights(building.tenant("globex").id, now=NOW)
-    scheduling.keep_timers(TIMERS, now=NOW)
+    scheduling.sync_timers(TIMERS, now=NOW)
 
     def waiting() -> list[timedelta]:
         rows = (Schedule, Heartbeat, PassSchedule)
@@ -207,7 +207,7 @@ def test_waits_of_runs_leases_and_deliveries_of_a_clock_ahead_are_as_long_as_the
 
 @pytest.mark.django_db(transaction=True)
 def test_ten_loops_that_look_at_once_ring_each_timer_once() -> None:
-    scheduling.keep_timers(TIMERS, now=NOW - QUIET_START)
+    scheduling.sync_timers(TIMERS, now=NOW - QUIET_START)
 
     def look(number: int) -> int:
         try:
@@ -260,7 +260,7 @@ timed.create(acme, HeartbeatOrder("beat", acme.principal.id, 3600, predicate), n
 Schedule.objects.written_by(scheduling.WRITER).update(next_at=midnight)
 PassSchedule.objects.written_by(pass_schedules.WRITER).update(next_at=midnight)
 Heartbeat.objects.written_by(heartbeats.WRITER).update(next_at=now)
-scheduling.keep_timers(TIMERS, now=now - scheduling.QUIET_START + timedelta(seconds=15))
+scheduling.sync_timers(TIMERS, now=now - scheduling.QUIET_START + timedelta(seconds=15))
 """
 DONE = """
 import json

@@ -26,7 +26,7 @@ def remembered(*texts: str) -> list[str]:
     """The wire ids of the commitments of Acme that come of these texts, the newest first."""
     building.remember("acme", *texts)
     tenant = building.tenant()
-    commitment_firing.keep_commitments(tenant.id, clock=timezone.now)
+    commitment_firing.process_commitments(tenant.id, clock=timezone.now)
     return [ids.wire("cmt", row.id) for row in Commitment.objects.of(tenant.id).order_by("-id")]
 
 

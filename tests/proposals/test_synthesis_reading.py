@@ -334,7 +334,7 @@ def test_a_firing_is_seen_with_the_run_that_it_started_until_its_commitment_is_c
         acme, {"commitment_workflow": "conformance-noop", "timezone": "Europe/Prague"}, now=timezone.now()
     )
     building.remember("acme", "Remind us in 3 days to call back.")
-    commitment_firing.keep_commitments(acme.tenant_id, clock=timezone.now)
+    commitment_firing.process_commitments(acme.tenant_id, clock=timezone.now)
     commitment = Commitment.objects.get()
     assert commitment.due_at
     then = commitment.due_at + timedelta(seconds=1)

@@ -28,7 +28,7 @@ class Command(DatabaseCommand, qcluster.Command):  # type: ignore[misc]  # djang
     def handle(self, *args: object, run_once: bool = False, **options: object) -> None:
         registrations.complete()  # once, for all the processes that are forked
         gc.freeze()  # as in ``asgi``
-        scheduling.keep_timers(scheduler.TIMERS, now=timezone.now())
+        scheduling.sync_timers(scheduler.TIMERS, now=timezone.now())
         connections.close_all()  # a forked process must not share them
         pre_execute.connect(_begin_task)
         cluster.Sentinel = Sentinel  # where django-q2's cluster looks for it
