@@ -164,12 +164,6 @@ def _tags(stored: object) -> tuple[str, ...]:
     return tuple(sql.as_document(stored))
 
 
-def ledger_head(tenant_id: UUID) -> int:
-    """The position of the tenant's last change; 0 before the first."""
-    found: LedgerHead | None = LedgerHead.objects.of(tenant_id).first()
-    return found.position if found else 0
-
-
 class RefFigures(NamedTuple):
     """Live entries that runs wrote under one ref: how many, their tokens, and the position of the last."""
 

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator, validators
 from jsonschema.exceptions import SchemaError, ValidationError
 from referencing import Registry
 
-from memory.host.json_types import JSONObject
+from memory.host.json_types import JSONMapping, JSONObject
 
 REFERENCES = {"$ref", "$dynamicRef", "$recursiveRef"}
 NOTHING_OUTSIDE: Registry[object] = Registry()
@@ -57,6 +57,11 @@ def problems(schema: JSONObject, value: object, *, field: str) -> list[dict[str,
     """The field paths at which ``value`` violates ``schema``; messages never quote the value."""
     found = described(_Validator(schema, registry=NOTHING_OUTSIDE).iter_errors(value))
     return [{"field": field + each["field"][1:], "message": each["message"]} for each in found]
+
+
+def config_problems(schema: JSONObject, node: JSONMapping) -> list[tuple[str, str]]:
+    """(field, problem) pairs for the config of a node, as the ``check`` of its type returns them."""
+    return [(each["field"], each["message"]) for each in problems(schema, dict(node["config"]), field="config")]
 
 
 def described(found: Iterable[ValidationError]) -> list[dict[str, str]]:

@@ -38,6 +38,7 @@ OF_AUTOMATION = "automation/"
 SHOWN_TICKS = 5
 TIMES = ("cron", "timezone", "next_at")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+NOT_A_POLICY = "must be skip or fire-once: after an outage at most one run catches up, never the backlog"
 
 
 class Timetable(Protocol):

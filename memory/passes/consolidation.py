@@ -87,7 +87,7 @@ class RefView:
 def load_ref(work: Pass, scope: MemoryScope, clock: Clock) -> RefView:
     """The ref as this pass has to see it."""
     known = None if work.options.get("full") else consolidation_state.state_of(scope.tenant_id, scope.memory_ref)
-    head, now = adapter.passes.ledger_head(scope.tenant_id), clock()
+    head, now = ledger.head.position(scope.tenant_id), clock()
     if known is None or known.method != similarity.METHOD:
         return _read_all(work, scope, head, clock)
     if known.head == head and (known.until is None or now < known.until):
@@ -150,7 +150,7 @@ def statement(entry: CorpusEntry, strengths: Strengths) -> Statement:
 
 def _read_new(work: Pass, scope: MemoryScope, known: State, clock: Clock) -> RefView | None:
     """What is there and was not known, with what it might equal; None when that is much, and all is read sooner."""
-    head, now = adapter.passes.ledger_head(scope.tenant_id), clock()
+    head, now = ledger.head.position(scope.tenant_id), clock()
     there = adapter.passes.outline(scope, derived=TAKEN, now=now)
     stored = [Signatures.from_bytes(each) for each in consolidation_state.signatures(scope.tenant_id, scope.memory_ref)]
     keyed = adapter.openintent.entries_with_key(scope)
@@ -605,7 +605,7 @@ def _store_state(scope: MemoryScope, seen: RefView, writer: ChangeWriter, before
     """Store what the next pass starts from: the signatures of what is left, and the ledger's position if no one else
     wrote meanwhile."""
     done, tenant = writer.done, scope.tenant_id
-    head = adapter.passes.ledger_head(tenant)
+    head = ledger.head.position(tenant)
     alone = head == seen.head + done.steps - before.steps
     left = State(
         similarity.METHOD,

@@ -7,11 +7,12 @@ answer even when its worker has died.
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from memory import agents, memory_policy, model_endpoint
 from memory.host import registry, runs, vault
 from memory.host.events import AgentDecided, AgentReasoned
-from memory.host.json_schemas import problems
+from memory.host.json_schemas import config_problems, problems
 from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.models import ArtifactKind
 from memory.host.node_types import (
@@ -129,16 +130,11 @@ class Conversation:
     seconds: float = SECONDS
 
 
-def problems_of_node(node: JSONMapping) -> list[tuple[str, str]]:
-    """Return (field, problem) pairs for the config of a chat completion node."""
-    return [(each["field"], each["message"]) for each in problems(CONFIG, dict(node["config"]), field="config")]
-
-
 def _tools_of(config: JSONMapping) -> Sequence[str]:
     return tuple(config.get("tools", ()))
 
 
-@node_type("core.ai.chatCompletion", tools=_tools_of, check=problems_of_node, makes_calls=True)
+@node_type("core.ai.chatCompletion", tools=_tools_of, check=partial(config_problems, CONFIG), makes_calls=True)
 def chat_completion(ctx: NodeContext) -> Outcome:
     """Send a prompt or messages to the model; ``{{name}}`` in them is an input of the node.
 
@@ -308,7 +304,7 @@ ANSWERED = "answered"
 
 def problems_of_agent(node: JSONMapping) -> list[tuple[str, str]]:
     """Return (field, problem) pairs for the config of an agent node."""
-    wrong = [(each["field"], each["message"]) for each in problems(AGENT_CONFIG, dict(node["config"]), field="config")]
+    wrong = config_problems(AGENT_CONFIG, node)
     named = node.get("agent", {}).get("agentId")
     if not wrong and named not in (None, node["config"]["agentId"]):
         wrong.append(("agent.agentId", "is not the agent of the config"))

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import httpx
 
 from memory.host import outbound, vault
-from memory.host.json_schemas import problems
+from memory.host.json_schemas import config_problems
 from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.node_types import (
     HTTP_REQUEST,
@@ -70,7 +70,7 @@ TEXTS = ("text/", "application/json", "application/xml", "application/problem+js
 def problems_of_node(node: JSONMapping) -> list[tuple[str, str]]:
     """(field, problem) pairs for the config of a node that sends a request."""
     config = node["config"]
-    wrong = [(each["field"], each["message"]) for each in problems(CONFIG, dict(config), field="config")]
+    wrong = config_problems(CONFIG, node)
     if wrong:
         return wrong
     for name, value in config.get("headers", {}).items():

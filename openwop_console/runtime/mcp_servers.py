@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,8 +18,8 @@ from django.db import transaction
 
 from memory.host import access, audit, outbound, vault
 from memory.host.errors import Conflict, Invalid, NotFound
-from memory.host.json_schemas import problems
-from memory.host.json_types import JSONMapping, JSONObject
+from memory.host.json_schemas import config_problems
+from memory.host.json_types import JSONObject
 from memory.host.node_types import Call, Done, NodeContext, NodeFailure, Outcome, Sending, node_type
 from memory.host.outbound import OutboundFailed
 from memory.host.paging import Page, read_page
@@ -103,16 +104,11 @@ def list_servers(scope: TenantScope, *, after: str, limit: int) -> Page[McpServe
     return read_page(McpServer.objects.of(scope.tenant_id), after, limit, order="name")
 
 
-def problems_of_node(node: JSONMapping) -> list[tuple[str, str]]:
-    """(field, problem) pairs for the config of a node that calls a tool."""
-    return [(each["field"], each["message"]) for each in problems(CONFIG, dict(node["config"]), field="config")]
-
-
 def _tools_of(config: Mapping[str, object]) -> tuple[str]:
     return (f"mcp:{config['server']}.{config['tool']}",)
 
 
-@node_type("core.mcp.tool", tools=_tools_of, check=problems_of_node, makes_calls=True)
+@node_type("core.mcp.tool", tools=_tools_of, check=partial(config_problems, CONFIG), makes_calls=True)
 def mcp_tool(ctx: NodeContext) -> Outcome:
     """Call the tool with ``arguments``; ``{{name}}`` in any of their strings is an input of the node.
 

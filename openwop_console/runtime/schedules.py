@@ -20,9 +20,6 @@ from memory.wire import instant
 from openwop_console.runtime import chains, run_operations
 from openwop_console.runtime.run_operations import RunRequest
 
-POLICY = "must be skip or fire-once: after an outage at most one run catches up, never the backlog"
-
-
 # A tick starts a run through ``create_run``, like every other run.
 #
 # The run acts as the principal that last wrote the schedule, with the rights that the principal has at that moment. A

@@ -22,7 +22,7 @@ from memory.host.errors import Invalid
 from memory.host.json_types import JSONObject
 from memory.host.models import ArtifactKind, Installation, MissedFirePolicy, Schedule, Tenant
 from memory.host.registry import Artifact
-from memory.host.scheduling import NAME, OF_WORKFLOW, ScheduleOrder
+from memory.host.scheduling import NAME, NOT_A_POLICY, OF_WORKFLOW, ScheduleOrder
 from openwop_console.runtime import expressions
 
 FOLDER = Path(__file__).parent
@@ -30,7 +30,6 @@ AGENT = "core.agent"  # the type of a node that is itself an agent
 MARK = "chain"  # the metadata key under which a pack's workflow keeps its chain
 ErrorList = list[dict[str, str]]
 SETTINGS = ("cron", "timezone", "missedFirePolicy", "inputs")
-POLICY = "must be skip or fire-once: after an outage at most one run catches up, never the backlog"
 
 
 @cache
@@ -217,7 +216,7 @@ def _problems_of_trigger(trigger: JSONObject, config: JSONObject) -> list[tuple[
         (".config.cron", isinstance(config.get("cron"), str) and bool(config["cron"].strip()), "is required"),
         (".config.timezone", isinstance(config.get("timezone", ""), str), "must be a string"),
         (".config.inputs", isinstance(config.get("inputs", {}), dict), "must be an object"),
-        (".config.missedFirePolicy", policy in MissedFirePolicy.values, POLICY),
+        (".config.missedFirePolicy", policy in MissedFirePolicy.values, NOT_A_POLICY),
         (".config", config.keys() <= set(SETTINGS), f"has more than {', '.join(SETTINGS)}"),
     ]
     return [(field, message) for field, holds, message in checks if not holds]

@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from memory import adapter, agents, commitments, ledger, memory_policy, provenance
+from memory import agents, commitments, ledger, memory_policy, provenance
 from memory.commitments import lifecycle
 from memory.entry_drafts import EntryDraft
 from memory.forget import execution
@@ -570,7 +570,7 @@ def test_workers_at_once_arm_each_intention_once_and_fire_each_occasion_once() -
     at_once(4, desk.keeps)
     assert {row.fired_count for row in desk.all} == {1}
     assert (len(desk.facts), len(started(desk))) == (10, 10)
-    assert adapter.passes.ledger_head(desk.tenant_id) == CommitmentWatch.objects.of(desk.tenant_id).get().position
+    assert ledger.head.position(desk.tenant_id) == CommitmentWatch.objects.of(desk.tenant_id).get().position
 
 
 def test_what_is_far_away_is_dormant_and_armed_when_it_is_near() -> None:

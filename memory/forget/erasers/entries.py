@@ -78,7 +78,14 @@ def traces(tenant_id: UUID, subject: Identifiers) -> dict[UUID, Mention]:
     return found
 
 
-class LedgerEntries:
+class _RowsOfEntries:
+    """A store whose rows have the ids of entries."""
+
+    def found_in(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, str]:
+        return {row: ids.wire("mem", row) for row in rows}
+
+
+class LedgerEntries(_RowsOfEntries):
     """Entries that name the subject in content, tags, subject or ref; exact and suspected ones apart."""
 
     store = ENTRIES_STORE
@@ -98,9 +105,6 @@ class LedgerEntries:
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
         found = naming(tenant_id, subject)
         return Holding(self.store, found.exact, found.suspected)
-
-    def found_in(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, str]:
-        return {row: ids.wire("mem", row) for row in rows}
 
     def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
         return adapter.forget.searched_texts(tenant_id, rows)
@@ -123,7 +127,7 @@ class LedgerEntries:
         return counted(traces(tenant_id, subject).items(), chosen, spared)
 
 
-class RetiredReasons:
+class RetiredReasons(_RowsOfEntries):
     """Why people have retired entries that say nothing of the subject themselves."""
 
     store = "reasons of retired entries"
@@ -133,9 +137,6 @@ class RetiredReasons:
         found = {row: mention(subject.terms, reason) for row, reason in adapter.forget.retirement_reasons(tenant_id)}
         exact = tuple(row for row, how in found.items() if how is Mention.EXACT)
         return Holding(self.store, exact, tuple(row for row, how in found.items() if how is Mention.SUSPECTED))
-
-    def found_in(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, str]:
-        return {row: ids.wire("mem", row) for row in rows}
 
     def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
         return {row: [reason] for row, reason in adapter.forget.retirement_reasons(tenant_id, rows)}
@@ -163,7 +164,7 @@ ENTRIES, RETIRED_REASONS = LedgerEntries(), RetiredReasons()
 # that does not stays, and says ``[FORGOTTEN]`` where it named the subject.
 
 
-class EntryNames:
+class EntryNames(_RowsOfEntries):
     """Agents, tasks and intents."""
 
     store = "entry aliases"
@@ -187,9 +188,6 @@ class EntryNames:
             if mentioned_in(subject.terms, values):
                 suspected |= having
         return Holding(self.store, tuple(sorted(exact)), tuple(sorted(suspected)))
-
-    def found_in(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, str]:
-        return {row: ids.wire("mem", row) for row in rows}
 
     def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
         said: dict[UUID, list[str]] = {}

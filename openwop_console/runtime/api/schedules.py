@@ -32,11 +32,10 @@ from memory.host.http import (
 from memory.host.json_types import JSONObject
 from memory.host.models import Heartbeat, MissedFirePolicy, Schedule, ScheduleTick
 from memory.host.paging import DEFAULT_LIMIT
-from memory.host.scheduling import ScheduleOrder
+from memory.host.scheduling import NOT_A_POLICY, ScheduleOrder
 from memory.host.tenancy import scope_of
 from memory.wire import instant
 from openwop_console.runtime import heartbeat_evaluation, schedules
-from openwop_console.runtime.schedules import POLICY
 
 LONGEST_INTERVAL_S = 90 * 86_400
 NOT_A_NAME = "must be letters, digits, '.', '_' and '-', at most 128"
@@ -124,7 +123,7 @@ class ScheduleChanges(Closed):
     timezone = Text(required=False, max_length=64)
     at = Instant(required=False)
     missedFirePolicy = serializers.ChoiceField(
-        choices=MissedFirePolicy.values, required=False, error_messages={"invalid_choice": POLICY}
+        choices=MissedFirePolicy.values, required=False, error_messages={"invalid_choice": NOT_A_POLICY}
     )
     enabled = serializers.BooleanField(required=False)
 
