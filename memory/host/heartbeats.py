@@ -135,14 +135,16 @@ def page(tenant_id: UUID, *, after: str = "", size: int) -> Page[Heartbeat]:
     return read_page(Heartbeat.objects.of(tenant_id), after, size, order="name")
 
 
-def take_tick(tenant_id: UUID, heartbeat_id: UUID, tick_at: datetime, interval_s: int, *, now: datetime) -> datetime:
-    """Claim the tick and return the next one after ``now``; return ``tick_at`` when another process has claimed it.
+def take_tick(
+    tenant_id: UUID, heartbeat_id: UUID, tick_at: datetime, interval_s: int, *, now: datetime
+) -> datetime | None:
+    """Claim the tick and return the next one after ``now``; None when another process has claimed it.
 
     Missed ticks are skipped: the next one keeps to the heartbeat's own interval.
     """
     following = scheduling.following_beat(tick_at, timedelta(seconds=interval_s), now)
     rows = Heartbeat.objects.written_by(WRITER).filter(tenant_id=tenant_id, id=heartbeat_id, next_at=tick_at)
-    return following if rows.update(next_at=following) == 1 else tick_at
+    return following if rows.update(next_at=following) == 1 else None
 
 
 def correct_ahead(*, now: datetime) -> int:

@@ -37,7 +37,7 @@ def enqueue_timer(timer: Timer) -> None:
 @transaction.atomic
 def _enqueue_tick(tenant_id: UUID, heartbeat_id: UUID, tick_at: datetime, interval_s: int, *, now: datetime) -> bool:
     next_at = heartbeats.take_tick(tenant_id, heartbeat_id, tick_at, interval_s, now=now)
-    if next_at == tick_at:
+    if next_at is None:
         return False
     async_task("openwop_console.runtime.tasks.beat", tenant_id.hex, heartbeat_id.hex, next_at.isoformat())
     return True
