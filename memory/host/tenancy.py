@@ -23,7 +23,7 @@ NAMED = 5  # of a key's own agents, in a refusal of another
 RUN_SCOPES = frozenset({"memory:read", "memory:write", "workspace:read", "workspace:write"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
     """The acting operator (``usr_``), key (``key_``), or the host itself.
 
@@ -110,7 +110,9 @@ def member_principal(membership: Membership, operator: Operator) -> Principal:
     """Return the principal of a session that is signed in to the tenant of ``membership``."""
     if not membership.is_active or membership.operator_id != operator.id:
         raise Unauthenticated
-    return _principal(membership.tenant, ids.wire("usr", operator.id), "operator", operator.email)
+    tenant, principal_id = membership.tenant, ids.wire("usr", operator.id)
+    scopes = access.scopes_of(tenant.id, principal_id)
+    return _principal(tenant, principal_id, kind="operator", scopes=scopes, name=operator.email)
 
 
 def key_principal(text: str, *, now: datetime) -> Principal:
@@ -127,20 +129,19 @@ def grant_principal(operator_id: UUID, client_id: str, *, now: datetime) -> Prin
 
 
 def _of_key(key: api_keys.Key) -> Principal:
-    principal_id = ids.wire("key", key.id)
     return Principal(
-        key.tenant_id,
-        key.tenant_slug,
-        key.tenant_name,
-        principal_id,
-        "key",
-        key.scopes,
-        key.name or "API key",
-        frozenset(key.agents) or None,
-        next(iter(key.agents), ""),
-        key.owner,
-        key.made_by,
-        key.digest,
+        tenant_id=key.tenant_id,
+        tenant_slug=key.tenant_slug,
+        tenant_name=key.tenant_name,
+        id=ids.wire("key", key.id),
+        kind="key",
+        scopes=key.scopes,
+        display_name=key.name or "API key",
+        agent_ids=frozenset(key.agents) or None,
+        first_agent=next(iter(key.agents), ""),
+        owner=key.owner,
+        made_by=key.made_by,
+        credential=key.digest,
     )
 
 
@@ -176,12 +177,29 @@ def revoked_among(principals: Collection[Principal], *, now: datetime) -> set[Pr
 def named_scope(tenant: Tenant, principal_id: str) -> TenantScope:
     """Return the scope of a principal that a test suite names, with its roles here and no credential; for seams
     only."""
-    return TenantScope(_principal(tenant, principal_id, "key", principal_id))
-
-
-def _principal(tenant: Tenant, principal_id: str, kind: str, name: str) -> Principal:
     scopes = access.scopes_of(tenant.id, principal_id)
-    return Principal(tenant.id, tenant.slug, tenant.name, principal_id, kind, scopes, name)
+    return TenantScope(_principal(tenant, principal_id, kind="key", scopes=scopes, name=principal_id))
+
+
+def _principal(
+    tenant: Tenant,
+    principal_id: str,
+    *,
+    kind: str,
+    scopes: frozenset[str],
+    name: str,
+    agent_ids: frozenset[str] | None = None,
+) -> Principal:
+    return Principal(
+        tenant_id=tenant.id,
+        tenant_slug=tenant.slug,
+        tenant_name=tenant.name,
+        id=principal_id,
+        kind=kind,
+        scopes=scopes,
+        display_name=name,
+        agent_ids=agent_ids,
+    )
 
 
 def tenant_scope(principal: Principal) -> TenantScope:
@@ -191,13 +209,14 @@ def tenant_scope(principal: Principal) -> TenantScope:
 
 def host_scope(tenant: Tenant, *, scopes: frozenset[str] = RUN_SCOPES) -> TenantScope:
     """Return a scope for the host's own acts in a tenant: passes, seeds, commands."""
-    return TenantScope(Principal(tenant.id, tenant.slug, tenant.name, "host", "host", scopes, "Host"))
+    return TenantScope(_principal(tenant, "host", kind="host", scopes=scopes, name="Host"))
 
 
 def run_scope(run: Run, *, agent_id: str = "") -> TenantScope:
     """Return the scope of a run in its tenant, as that agent or none: memory and workspace files only."""
-    tenant, acts_as = run.tenant, frozenset({agent_id} if agent_id else ())
-    return TenantScope(Principal(tenant.id, tenant.slug, tenant.name, run.principal, "run", RUN_SCOPES, "Run", acts_as))
+    acts_as = frozenset({agent_id} if agent_id else ())
+    acting = _principal(run.tenant, run.principal, kind="run", scopes=RUN_SCOPES, name="Run", agent_ids=acts_as)
+    return TenantScope(acting)
 
 
 @dataclass(frozen=True, slots=True)
