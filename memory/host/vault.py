@@ -72,11 +72,12 @@ def is_locked() -> bool:
 
 def wrapping_keys() -> list[bytes]:
     """Return the keys that wrap data keys: the first wraps new ones, all of them open."""
-    configured = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
-    return [
-        HKDF(algorithm=hashes.SHA256(), length=32, salt=None, info=b"openwop-console vault").derive(text.encode())
-        for text in configured
-    ]
+    return [_derived(text) for text in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)]
+
+
+@cache
+def _derived(secret: str) -> bytes:
+    return HKDF(algorithm=hashes.SHA256(), length=32, salt=None, info=b"openwop-console vault").derive(secret.encode())
 
 
 def seal(key: bytes, plaintext: bytes, binding: bytes) -> bytes:
