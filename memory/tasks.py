@@ -96,7 +96,7 @@ def sweep_answers() -> int:
 
 
 def sweep_sessions() -> int:
-    return sessions.sweep(timezone.now())
+    return sessions.sweep(now=timezone.now())
 
 
 def sweep_deliveries() -> int:

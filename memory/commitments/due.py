@@ -301,10 +301,10 @@ class DueCommitment:
     next_at: datetime | None
 
 
-def due_commitments(tenant_id: UUID, *, now: datetime, limit: int = sql.CHUNK) -> list[UUID]:
-    """Commitments whose time has come or whose condition has become true, the longest due first."""
+def due_commitments(tenant_id: UUID, *, now: datetime) -> list[UUID]:
+    """At most ``CHUNK`` commitments whose time has come or whose condition has become true, the longest due first."""
     mine = Commitment.objects.of(tenant_id).filter(state__in=lifecycle.OPEN, due_at__lte=now)
-    return list(mine.order_by("due_at", "id").values_list("id", flat=True)[:limit])
+    return list(mine.order_by("due_at", "id").values_list("id", flat=True)[: sql.CHUNK])
 
 
 def claim(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> DueCommitment | None:

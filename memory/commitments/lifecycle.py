@@ -336,11 +336,11 @@ def sentences(scope: TenantScope, found: Sequence[Commitment], *, now: datetime)
     return {shown.row.id: shown.intention for shown in _with_entries(scope, found, now)} if found else {}
 
 
-def firings_of(scope: TenantScope, commitment_id: UUID, *, limit: int = SHOWN_FIRINGS) -> list[Firing]:
+def firings_of(scope: TenantScope, commitment_id: UUID) -> list[Firing]:
     """Its last firings, newest first."""
     scope.check("memory:read")
     rows_of = Firing.objects.of(scope.tenant_id).filter(commitment_id=commitment_id)
-    return list(rows_of.order_by("-id")[:limit])
+    return list(rows_of.order_by("-id")[:SHOWN_FIRINGS])
 
 
 @transaction.atomic

@@ -19,8 +19,8 @@ def unexpired(now: datetime, column: str = "expires_at") -> Q:
     return Q(**{column: None}) | Q(**{f"{column}__gt": now})
 
 
-def expired(now: datetime, column: str = "expires_at") -> Q:
-    return Q(**{f"{column}__lte": now})
+def expired(now: datetime) -> Q:
+    return Q(expires_at__lte=now)
 
 
 def has_expired(expires_at: datetime | None, now: datetime) -> bool:

@@ -229,10 +229,10 @@ def ticks_of(schedule: Schedule, *, before: datetime | None = None, size: int) -
     return read_page(rows, before, size, order="-tick_at")
 
 
-def due(table: type[TenantOwned], *more: str, now: datetime, limit: int = 100) -> list[tuple[Any, ...]]:
-    """Return the keys of due rows of all tenants, with the columns ``more``; the longest due first."""
+def due(table: type[TenantOwned], *more: str, now: datetime) -> list[tuple[Any, ...]]:
+    """Return the keys of at most 100 due rows of all tenants, with the columns ``more``; the longest due first."""
     rows = table.objects.filter(_is_due(now)).order_by("next_at")
-    return list(rows.values_list("tenant_id", "id", *more)[:limit])
+    return list(rows.values_list("tenant_id", "id", *more)[:100])
 
 
 def lock_due(table: type[Row], tenant_id: UUID, row_id: UUID, *, now: datetime) -> Row | None:

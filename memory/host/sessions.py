@@ -116,7 +116,7 @@ def end_of_member(scope: TenantScope, operator_id: UUID | None, name: str, *, no
     _end(_member(scope, operator_id).operator, chosen, actor=scope.principal.id, now=now)
 
 
-def sweep(now: datetime) -> int:
+def sweep(*, now: datetime) -> int:
     """Delete the sessions that have expired; return how many."""
     return OperatorSession.objects.filter(expire_date__lt=now).delete()[0]
 

@@ -731,15 +731,15 @@ def rebuild(at: int) -> None:
         cursor.execute(f"PRAGMA user_version = {int(at)}")
 
 
-def empty_log(*, patience_ms: int = 500) -> bool:
+def empty_log() -> bool:
     """Checkpoint and truncate SQLite's write-ahead log; False when a reader or writer holds it.
 
-    Waits at most ``patience_ms`` and does not block others.
+    Waits at most half a second and does not block others.
     """
     with connection.cursor() as cursor:
         cursor.execute("PRAGMA busy_timeout")
         before = cursor.fetchone()[0]
-        cursor.execute(f"PRAGMA busy_timeout = {int(patience_ms)}")
+        cursor.execute("PRAGMA busy_timeout = 500")
         try:
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             return not cursor.fetchone()[0]

@@ -153,7 +153,7 @@ def ephemeral_rows(instance: str, *, limit: int = sql.CHUNK) -> list[tuple[UUID,
     return list(MemoryEntry.objects.ephemeral_of(instance).values_list("tenant_id", "id")[:limit])
 
 
-def merged_away_rows(tenant_id: UUID, *, before: datetime, limit: int = sql.CHUNK) -> list[tuple[UUID, str]]:
-    """Entries that passes retired before then and that were not restored, each with the reason; at most ``limit``."""
+def merged_away_rows(tenant_id: UUID, *, before: datetime) -> list[tuple[UUID, str]]:
+    """Entries that passes retired before then and that were not restored, each with the reason; at most ``CHUNK``."""
     rows = MemoryEntry.objects.of(tenant_id).filter(retired_at__lt=before).exclude(retired_kind="")
-    return list(rows.order_by("retired_at").values_list("id", "retired_kind")[:limit])
+    return list(rows.order_by("retired_at").values_list("id", "retired_kind")[: sql.CHUNK])

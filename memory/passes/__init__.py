@@ -266,10 +266,10 @@ def of_kinds(tenant_id: UUID, kinds: tuple[str, ...], memory_ref: str = "") -> Q
     return rows.filter(memory_ref=memory_ref) if memory_ref else rows
 
 
-def unclaimed(*, now: datetime, limit: int = 50) -> list[Pass]:
-    """Open passes of all tenants without a lease: new ones, and those whose worker died; unordered.
+def unclaimed(*, now: datetime) -> list[Pass]:
+    """At most 50 open passes of all tenants without a lease: new ones, and those whose worker died; unordered.
 
     Uses the index of unfinished passes: SQLite does not use a partial index over a list of states when the states are
     parameters.
     """
-    return list(Pass.objects.filter(_is_unclaimed(now), finished_at=None)[:limit])
+    return list(Pass.objects.filter(_is_unclaimed(now), finished_at=None)[:50])

@@ -432,7 +432,7 @@ def test_a_session_that_opens_nothing_any_more_is_not_listed_and_goes() -> None:
     assert before.get("/memory").status_code == 302
     tomorrow = now + timedelta(days=1)
     assert sessions.list_own(rosa, current="", now=tomorrow) == []
-    assert sessions.sweep(tomorrow) >= 1
+    assert sessions.sweep(now=tomorrow) >= 1
     assert not OperatorSession.objects.exists()
 
 

@@ -22,12 +22,10 @@ from memory.text.similarity.reading import (
     Reading,
     Statement,
     Table,
-    Tick,
     agree,
     groups,
     is_owned_alike,
     same_owner,
-    silent,
     still_about,
 )
 from memory.text.similarity.statements import Spoken
@@ -65,9 +63,9 @@ class Reconciliation:
     superseded: tuple[Supersession, ...]
 
 
-def reconcile(statements: Sequence[Statement], *, tick: Tick = silent) -> Reconciliation:
-    """What becomes of the statements; doing it to what is left changes nothing. ``tick`` as ``Reading`` has it."""
-    return resolved(Reading(statements, tick))
+def reconcile(statements: Sequence[Statement]) -> Reconciliation:
+    """What becomes of the statements; doing it to what is left changes nothing."""
+    return resolved(Reading(statements))
 
 
 def resolved(reading: Reading) -> Reconciliation:
