@@ -168,7 +168,7 @@ def order_nights() -> int:
 
 
 def index_words() -> int:
-    """Index entries after the marks of full text (SQLite)."""
+    """Index entries after the marks of full text."""
     return ledger_search.index_words()
 
 

@@ -125,9 +125,11 @@ def best_matches(
 def best_readable(
     tenant_id: UUID, chosen: Chosen | None, wanted: Sought, *, after: int | None = None, seen: int = 0, limit: int
 ) -> Best:
-    """``best`` of entries that the caller may read. Where many come into question, the best of the tenant are looked
-    through first; if that does not do, few chosen ones are ranked by themselves, and so they are where the nearest
-    ones of all might be others."""
+    """``best_matches`` of entries that the caller may read.
+
+    Where many come into question, the best of the tenant are looked through first; if that does not do, few chosen
+    ones are ranked by themselves, and so they are where the nearest ones of all might be others.
+    """
     by_itself = chosen and (chosen.in_context or wanted.meaning)
     if chosen and by_itself and len(narrow := chosen.every(NARROW + 1)) <= NARROW:
         ranked, is_all, _ = rank(tenant_id, wanted, among=narrow, in_context=chosen.in_context)

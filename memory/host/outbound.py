@@ -31,8 +31,6 @@ GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 # IPv4 address (6to4, Teredo) and documentation (RFC 9637); in IPv4 protocol assignments (RFC 6890) and the relays of
 # 6to4 (RFC 7526).
 CLOSED = tuple(map(ipaddress.ip_network, ("2002::/16", "2001::/32", "3fff::/20", "192.0.0.0/24", "192.88.99.0/24")))
-
-
 CONNECT_SECONDS = 5.0
 
 

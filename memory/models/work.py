@@ -8,8 +8,6 @@ from memory.host.models.base import STATE
 
 ENDED = ("completed", "failed", "cancelled", "skipped")
 STATUSES = ("pending", "ready", "claimed", "running", "blocked", *ENDED)
-
-
 AGENT_IDS = ("agent_id", "assigned_agent", "created_by", "granted_by")
 
 

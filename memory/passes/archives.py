@@ -45,9 +45,6 @@ NAMES = re.compile(r"arc_[0-9a-f]{32}|[0-9a-f]{64}")
 Line = JSONObject
 
 
-# What every part of this package shares: the writer's name, the words of a withdrawal.
-
-
 def archives_of_ref(tenant_id: UUID, memory_ref: str) -> QuerySet[Archive]:
     return Archive.objects.of(tenant_id).filter(memory_ref=memory_ref)
 

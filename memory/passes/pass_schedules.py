@@ -145,7 +145,7 @@ def correct_ahead(*, now: datetime) -> int:
 
 @transaction.atomic
 def fire(tenant_id: UUID, schedule_id: UUID, *, queue: Queue, now: datetime) -> Pass | None:
-    """The pass of the due tick, waiting or refused; None for everybody who looks after the first."""
+    """The pass of the due tick, waiting or refused; None when another process has claimed the tick."""
     row = scheduling.lock_due(PassSchedule, tenant_id, schedule_id, now=now)
     if row is None or row.next_at is None:
         return None

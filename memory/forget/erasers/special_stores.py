@@ -193,10 +193,7 @@ class AuditNames(Kept):
         return Holding(self.store, stays=stays, stays_because=RECORDS_STAY if stays else "")
 
 
-EVENT_NAMES = EventNames()
-
-
-AUDIT_NAMES = AuditNames()
+EVENT_NAMES, AUDIT_NAMES = EventNames(), AuditNames()
 
 
 # Workspace files as a store of a forget: every version of every file.

@@ -102,13 +102,8 @@ def _set(words: str) -> frozenset[str]:
 
 
 WORD = re.compile(r"\[redacted:[^\]]*\]|https?://\S+|[$€£¥]?[^\W_]+(?:[-.@'\u2019:/,_][^\W_]+)*%?")
-
-
 UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\u0e00-\u0e7f]")
-
-
 NAMES = re.compile(r"(?<=[^.!?:\s] )[A-Z][\w-]+")
-
 
 STOP = _set(
     """a about above after again all also am an and any are as at be because been before being below between both but by
@@ -123,12 +118,10 @@ STOP = _set(
     """
 )
 
-
 NEGATIONS = _set(
     "no not never none nobody nothing nor neither without cannot can't don't doesn't didn't won't isn't aren't wasn't "
     "weren't shouldn't mustn't nicht kein keine nie nunca jamais sin ohne"
 )
-
 
 # How people say that something is to be kept; then how they speak of what often is; then of nothing in particular.
 STRONG = _set(
@@ -139,7 +132,6 @@ STRONG = _set(
     muss immer niemals nie entschieden wichtig debe siempre nunca importante doit toujours jamais"""
 )
 
-
 WEAK = _set(
     """need needs want wants hates should contact budget price cost costs pay pays renew renews renewal renewed cancel
     cancels cancelled canceled starts ends lives works uses because cause fixed resolved blocked failed incident until
@@ -147,13 +139,11 @@ WEAK = _set(
     don't"""
 )
 
-
 CHATTER = _set(
     """thanks thank hi hello hey morning afternoon evening cheers lol haha okay ok sure cool nice great awesome worries
     soon checking weather weekend lunch maybe perhaps guess anyway btw usual danke hallo gracias hola merci bonjour
     chat"""
 )
-
 
 # How people feel about something, and what they did: the second is asked for more often.
 FELT = _set(
@@ -165,14 +155,12 @@ FELT = _set(
     hofft cree espera croit espère uważa wierzy"""
 )
 
-
 DONE = _set(
     """went took got made received bought sold found lost met attended visited joined started began finished completed
     opened closed built wrote won named called moved signed adopted graduated married died born broke hired fired paid
     gave sent brought learned painted cooked ran drove flew planted fixed launched published booked ordered returned
     hat wurde kaufte ging compró fue a acheté est kupił poszedł"""
 )
-
 
 # When something was or will be; who tells of themselves; whom they speak to. English, German, Spanish, French, Polish.
 WHEN = _set(
@@ -186,15 +174,12 @@ WHEN = _set(
     tydzień tygodniu miesiąc rok roku poniedziałek wtorek środa czwartek piątek sobota niedziela"""
 )
 
-
 OWN = _set(
     """i i'm i've i'd i'll my mine me we we're we've we'd we'll our ours us ich mein meine meinen meiner wir unser
     unsere yo mi mis nosotros nuestro nuestra je j'ai mon ma mes nous notre nos mój moja moje mam nasz nasza"""
 )
 
-
 OTHER = _set("you you're you've you'd you'll your yours du dein deine ihr euer tú tu tus vous votre vos ty twój twoja")
-
 
 # A sentence that begins with such a word mostly answers with a feeling.
 REACTIONS = _set(
@@ -202,7 +187,6 @@ REACTIONS = _set(
     totally exactly bye wonderful amazing fantastic perfect right agreed ja nein genau toll sí claro vale oui bravo
     tak"""
 )
-
 
 # What says little of what a text is about, however often it comes.
 GENERAL = _set(
@@ -212,10 +196,7 @@ GENERAL = _set(
     job step process progress share hard clear total new love keep let"""
 )
 
-
 SMALL = STRONG | WEAK | CHATTER | NEGATIONS | WHEN | REACTIONS | FELT | STOP
-
-
 CLASSES = ((STRONG, 0), (WEAK, 1), (CHATTER, 2), (WHEN, 3), (OWN, 4), (OTHER, 5), (FELT, 6), (DONE, 7))
 SPEAKER = re.compile(r"[^\W\d_][\w.'\u2019-]*(?: [\w.'\u2019-]+){0,2}:\s+")
 # What multiplies the worth of a sentence, for each sign in it.
@@ -225,7 +206,6 @@ FEELING, DOING = 0.7, 1.3
 # For each doubling of the sources that say so; and from the oldest to the newest source.
 BACKING, AGE, MOST_BITS = 0.6, 0.05, 4
 ELLIPTIC = 4
-
 
 # The noun at the end of what an article or a possessive begins: "the new support group.", "my painting of".
 HEAD = re.compile(
