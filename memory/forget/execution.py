@@ -85,7 +85,7 @@ class Pace:
         return min(sql.CHUNK, max(self.LEAST, int(self._size)))
 
     def breathe(self, rows: int, seconds: float) -> None:
-        """``rows`` took ``seconds``: the next ones are more or fewer, after a pause."""
+        """Adjust the size of the next transaction to ``rows`` having taken ``seconds``, and pause."""
         self._costs.append(max(seconds, 1e-6) / rows)
         self._size = min(2 * self._size, self.HOLD / mean(self._costs))
         time.sleep(self.BREATH)
@@ -206,7 +206,7 @@ def _given_up(request: ForgetRequest, work: Pass, failure: Failure, now: datetim
 
 
 def _end_preview(request: ForgetRequest, state: str) -> ForgetRequest:
-    """The preview is over without a confirmation, and knows its subject no more."""
+    """End the preview without a confirmation, and delete its subject and plan."""
     request.state, request.sealed_terms, request.plan, request.found = state, b"", {}, b""
     request.save(by=WRITER, update_fields=["state", "sealed_terms", "plan", "found"])
     return request
@@ -424,7 +424,7 @@ def _require_unchanged(request: ForgetRequest, fresh: JSONObject) -> None:
 
 
 def _choose(request: ForgetRequest, ticked: Collection[str], spared: Collection[str]) -> None:
-    """What was decided with the confirmation joins what was decided before; the plan says how many."""
+    """Add the decisions of the confirmation to the earlier ones, and store their counts in the plan."""
     for rows, decision in ((ticked, Decision.TICKED), (spared, Decision.SPARED)):
         for part in sql.in_chunks(UUID(hex=row) for row in rows):
             found = _suspects(request).filter(row_id__in=part)
@@ -525,7 +525,7 @@ def _erase_store(
     pace: Pace,
     clock: Clock,
 ) -> int:
-    """What one store holds of the subject goes, and what was ticked; how many rows that changed."""
+    """Erase from one store what names the subject and what was ticked; return how many rows were changed."""
     entry = request.plan.setdefault(eraser.store, {"erase": 0, "chosen": 0, "spared": 0, "erased": 0})
     before: int = entry["erased"]
     for rows, ticked in ((exact, False), (tuple(sorted(chosen.get(eraser.store, ()))), True)):
@@ -629,7 +629,7 @@ def _issue_receipt(request: ForgetRequest, work: Pass, remains: dict[str, Remain
 
 
 def _settle(request: ForgetRequest) -> None:
-    """What other receipts left undecided about these names, or some of them, is for this one to say."""
+    """Set ``undecided`` to 0 on earlier requests for these names or some of them: this receipt counts theirs."""
     known = {request.subject_key, *request.term_keys}
     others = ForgetRequest.objects.of(request.tenant_id).filter(undecided__gt=0).exclude(id=request.id)
     settled = [

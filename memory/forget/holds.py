@@ -24,7 +24,7 @@ SCOPE = "memory:forget"
 
 @transaction.atomic
 def place(scope: TenantScope, names: list[str], *, reason: str, now: datetime) -> ForgetHold:
-    """A forget of one of ``names`` is refused from now on, at every door; audited with the reason.
+    """Refuse every forget of one of ``names`` from now on; audited with the reason.
 
     ``names`` are folded as those of a forget. Refuses what a forget would refuse, a name that is a secret, an empty
     reason, and a subject that is being forgotten already.
@@ -52,7 +52,7 @@ def end(scope: TenantScope, hold_id: UUID | None, *, reason: str, now: datetime)
 
 
 def end_for_restore(tenant_id: UUID, terms: Sequence[str], *, now: datetime) -> None:
-    """The holds on a subject that was forgotten after a backup are over on its copy, as they were at the forget."""
+    """End the holds on a subject on the restored copy of a backup: it was forgotten after the backup was made."""
     for hold in active_on(tenant_id, terms):
         _end_hold(hold, "host", "The subject was forgotten after the backup was made.", now)
 

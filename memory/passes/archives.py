@@ -256,7 +256,7 @@ def store(
     keep_until: datetime,
     now: datetime,
 ) -> Archive:
-    """The archive is the current one of its ref, and the one before it superseded.
+    """Store the archive as the current one of its ref and supersede the one before it.
 
     Refuses with ``Conflict`` when one of its sources was forgotten or sealed while it was being made. Write its entry
     first: the lock of the ledger comes before that of the tenant.
@@ -321,11 +321,11 @@ def cache_answer(scope: MemoryScope, request_sha256: str, text: str, *, now: dat
 
 @transaction.atomic
 def withdraw(tenant_id: UUID, archive_ids: Collection[UUID], because: str, *, now: datetime) -> int:
-    """These archives have no bytes any more and say why; how many had until now.
+    """Delete the bytes of these archives and record why; return how many had any.
 
-    Unless its time is over, one takes along what agents read of it, what an endpoint made for its ref, and the archives
-    that were distilled from it. The memory index names none of them any more. Entries go first: the lock of the ledger
-    comes before those of the tenant and of archives.
+    Unless its time is over, an archive takes along what agents read of it, what an endpoint made for its ref, and the
+    archives that were distilled from it. They are removed from the memory index. Entries go first: the lock of the
+    ledger comes before those of the tenant and of archives.
     """
     rows = _with_bytes(tenant_id, archive_ids)
     if because != RETENTION:
@@ -402,8 +402,8 @@ def withdraw_of_forgotten(tenant_id: UUID, entry_ids: Collection[UUID], *, now: 
 def withdraw_of_sealed(
     tenant_id: UUID, entry_ids: Collection[UUID], memory_ref: str, *, now: datetime
 ) -> list[Archive]:
-    """The entries are confidential now: the archives that were distilled from them are withdrawn, and no text that an
-    endpoint made for their ref is kept. Which archives they were, the oldest first."""
+    """Withdraw the archives distilled from these entries, which are confidential now, and delete the texts that an
+    endpoint made for their ref. Return those archives, oldest first."""
     access.lock_tenant(tenant_id)
     going = all_dependent_archives(tenant_id, (), entry_ids)
     withdraw(tenant_id, going, SEALED, now=now)
@@ -425,9 +425,9 @@ def withdrawn_by_forget(tenant_id: UUID, *, since: datetime) -> list[Archive]:
 
 
 def redistil(tenant_id: UUID, lost: Iterable[Archive], *, now: datetime) -> list[Pass]:
-    """Each ref that has ``lost`` its current archive to something but time waits to be distilled from what remains.
+    """Order a distillation of what remains for each ref that ``lost`` its current archive, other than by its age.
 
-    With the budget of the last archive that went; a ref with nothing left is not distilled.
+    It has the budget of the last archive that went; a ref without entries is not distilled.
     """
     scope = tenancy.host_scope(Tenant.objects.get(id=tenant_id))
     newest = {row.memory_ref: row for row in lost}

@@ -41,9 +41,9 @@ FEWEST = 2
 
 
 def checked_options(options: JSONObject) -> JSONObject:
-    """How many entries may go in, all that may unless it is said, and how many bytes may come out, 8 KiB unless it is.
+    """Return the options with their defaults: up to ``maxInputEntries`` go in, ``maxOutputBytes`` (8 KiB) come out.
 
-    An entry of the most bytes there may be is more than a distillation with a small budget could take in.
+    The default is below the most that an entry may have: a distillation with a small budget could not take that in.
     """
     asked = {**USUAL, **options}
     errors = [{"field": name, "message": "is no option of a compaction"} for name in sorted(set(asked) - set(LIMITS))]
@@ -76,7 +76,7 @@ class Condensed(NamedTuple):
 
 
 def carry_out(work: Pass, *, clock: Clock) -> None:
-    """The entries are one, the event is on record and the pass is done, all in one transaction; or nothing is.
+    """Combine the entries into one, append the event and finish the pass, in one transaction.
 
     Refuses with ``NothingToCompact`` when fewer than two entries would go into one.
     """
@@ -97,7 +97,7 @@ def _clean(work: Pass) -> Callable[[str], str]:
 
 
 def _with_room(work: Pass, groups: list[Candidates]) -> tuple[Candidates, Condensed]:
-    """The first group of which at least two find room, and what becomes of it."""
+    """Return the first group of which at least two entries have room, and what they become."""
     clean = _clean(work)
     for group in groups:
         made = condensed(group.entries, clean, room=work.options["maxOutputBytes"])
@@ -148,7 +148,7 @@ def condensed(entries: Iterable[CorpusEntry], clean: Callable[[str], str], *, ro
 
 @transaction.atomic
 def _store(work: Pass, scope: MemoryScope, found: Candidates, made: Condensed, *, now: datetime) -> None:
-    """Leaves out entries that were retired, protected or forgotten meanwhile, and their text."""
+    """Retire the sources and write the entry, without those retired, protected or forgotten since they were read."""
     taken = _retired(work, made.sources, now)
     left = made if taken == made.sources else condensed(taken, _clean(work), room=MAX_OUTPUT_BYTES)
     if len(taken) < FEWEST or left.sources != taken:

@@ -126,7 +126,7 @@ def _kept_at_key(entry: CorpusEntry, keyed: Collection[UUID]) -> CorpusEntry:
 
 
 def _read(work: Pass, entries: dict[UUID, CorpusEntry], strengths: Strengths, clock: Clock) -> Reading:
-    """The entries as they are compared; the pass keeps its lease while they are read, and while they are compared."""
+    """Read the entries for comparison; the pass renews its lease while they are read and compared."""
 
     def tick(read: int) -> None:
         passes.progress(work, done=read, total=len(entries), doing="comparing", now=clock())
@@ -141,7 +141,7 @@ def _numbers_in(entries: Iterable[CorpusEntry]) -> InputFigures:
 
 
 def statement(entry: CorpusEntry, strengths: Strengths) -> Statement:
-    """The entry as it is compared. About whom it is is part of what it says, and when it was said last its time."""
+    """The entry as a statement to compare: with its subject among the tags, and the time at which it was last said."""
     owner = (f"subject:{entry.subject}",) if entry.subject else ()
     known = strengths.get(entry.id) if strengths else None
     said = max(entry.created_at, known[1]) if known else entry.created_at
@@ -149,7 +149,8 @@ def statement(entry: CorpusEntry, strengths: Strengths) -> Statement:
 
 
 def _read_new(work: Pass, scope: MemoryScope, known: State, clock: Clock) -> RefView | None:
-    """What is there and was not known, with what it might equal; None when that is much, and all is read sooner."""
+    """Read the entries that no earlier pass has seen, and those that they might equal; None when there are so many that
+    reading the whole ref is faster."""
     head, now = ledger.head.position(scope.tenant_id), clock()
     there = adapter.passes.outline(scope, derived=TAKEN, now=now)
     stored = [Signatures.from_bytes(each) for each in consolidation_state.signatures(scope.tenant_id, scope.memory_ref)]
@@ -221,7 +222,7 @@ def plan_changes(look: RefView, redact: Redact) -> list[Change]:
 
 
 def _merges(look: RefView, found: Iterable[Merge], redact: Redact) -> tuple[list[Change], dict[UUID, list[UUID]]]:
-    """The merges that can be made, and by their survivors the entries that stay apart from it all the same."""
+    """Return the merges that can be made and, by survivor, the equal entries that cannot be merged into it."""
     merges, apart = [], {}
     for each in found:
         target, sources = look.entries[each.survivor], _entries(look, each.merged)
@@ -239,7 +240,7 @@ def _merges(look: RefView, found: Iterable[Merge], redact: Redact) -> tuple[list
 def _replaced(
     look: RefView, found: Iterable[Supersession], merges: list[Change], apart: dict[UUID, list[UUID]]
 ) -> list[Change]:
-    """What is replaced by what is there at least as long, whatever went into either."""
+    """Return the supersessions in which the newer entry outlives the older one, merges included."""
     ends = {change.target.id: _last_end((change.target, *change.sources)) for change in merges}
 
     def end(entry_id: UUID) -> datetime | None:
@@ -368,7 +369,7 @@ class ChangeWriter:
             at += sum(len(change.sources) for change in part)
 
     def _make(self, part: list[Change], now: datetime) -> None:
-        """The part is made, but for what was to go into entries that are gone, and for what has expired by now."""
+        """Make the part, except for changes whose target is gone and entries that have expired by now."""
         there = {entry.id for change in part for entry in change.sources if not has_expired(entry.expires_at, now)}
         part = [change for change in _restricted(part, there) if not has_expired(self._target(change).expires_at, now)]
         while part:
@@ -383,7 +384,7 @@ class ChangeWriter:
         return self.stands.get(change.target.id, change.target)
 
     def _settle(self, part: list[Change], now: datetime) -> None:
-        """Retire first, because the ledger's lock then holds everybody else back until the commit."""
+        """Retire first: that takes the ledger's lock, so no other writer gets in before the commit."""
         tenant = self.work.tenant_id
         anew = [change for change in part if self._is_lacking(change)]
         away = [EntryToRetire(entry.id, change.kind) for change in part for entry in change.sources]
@@ -407,7 +408,8 @@ class ChangeWriter:
         return change.lacking and is_lacking(target, draft_of(target, change.sources), self.redact)
 
     def _require_there(self, done: list[Change], anew: set[UUID], hidden: set[UUID], now: datetime) -> None:
-        """Every target is there still; one that is to be written anew was until just now, and has something to take."""
+        """Raise ``TargetGone`` unless every target is live; one to be written anew was retired just now, and still
+        has sources."""
         targets = {self._target(change).id for change in done}
         live = adapter.passes.live_among(self.scope, targets - anew - hidden, now=now)
         gone = (targets - anew - hidden - live) | {each for each in anew if (each in hidden) != (each in targets)}
@@ -444,7 +446,7 @@ class ChangeWriter:
         return self.strengths.get(entry.id, (1, entry.created_at))
 
     def _strengthen(self, changes: list[Change]) -> int:
-        """Each target speaks for all that went into it, and was said when the last of them was."""
+        """Give each target the strength of its group and the latest time at which it was said; return how many."""
         found: dict[UUID, tuple[int, datetime]] = {}
         for change in changes:
             target = self._target(change)
@@ -466,7 +468,7 @@ class ChangeWriter:
 
 
 def _restricted(changes: Iterable[Change], taken: set[UUID]) -> Iterator[Change]:
-    """The changes as far as their sources were taken."""
+    """Yield the changes with those of their sources that are in ``taken``; those without any are left out."""
     for change in changes:
         sources = tuple(entry for entry in change.sources if entry.id in taken)
         if sources:
@@ -508,7 +510,7 @@ def checked_options(options: JSONObject) -> JSONObject:
 
 @without_garbage_collection()
 def carry_out(work: Pass, *, clock: Clock) -> None:
-    """The ref is consolidated, its event on record once, and the pass done. A dry run writes its outcome alone."""
+    """Consolidate the ref, append the event once and finish the pass. A dry run writes only its outcome."""
     scope = tenancy.memory_scope(tenancy.host_scope(work.run.tenant), work.memory_ref)
     assert scope is not None, "a pass is over a ref of its tenant"
     ledger.entries.require_writable(scope, work.run)
@@ -537,7 +539,7 @@ def _end(scope: MemoryScope, seen: RefView, writer: ChangeWriter, before: Totals
 
 
 def stop_early(work: Pass, *, now: datetime) -> JSONObject:
-    """The outcome of a pass that stops before its end: one event with what it did, if anything."""
+    """Append one event with what the stopped pass did, if anything, and return its outcome."""
     done = Totals(**work.outcome.get("totals", {}))
     if done == Totals():
         return {}
@@ -555,7 +557,7 @@ def merged_ids(work: Pass) -> tuple[UUID, ...] | None:
 
 
 def _outcome(seen: RefView, done: Totals, before: Totals) -> JSONObject:
-    """What the whole pass has done; ``before`` is what was done of it before the look."""
+    """Return the figures of the whole pass; ``before`` is what it had done before the ref was read."""
     count = seen.figures.entries + before.merged + before.superseded
     return figures(count, seen.figures.tokens + before.tokens, done)
 
@@ -620,7 +622,7 @@ def _store_state(scope: MemoryScope, seen: RefView, writer: ChangeWriter, before
 
 
 def _chunks(seen: RefView, writer: ChangeWriter) -> list[bytes]:
-    """The signatures of what was read and is left, of what was new when the rest was known; none of nothing."""
+    """Return the signatures of the entries that were read and remain: only the new ones when the others are known."""
     read = seen.reading.statements
     wanted = [each.id not in writer.hidden and (not seen.known or each.id in seen.fresh) for each in read]
     if not any(wanted):

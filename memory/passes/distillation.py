@@ -370,7 +370,7 @@ def _ask_endpoint(commission: Commission, plan: Distilled) -> Made:
 
 
 class Overtaken(RuntimeError):
-    """What was read is not so any more: a source was forgotten or sealed, or another pass has made that archive."""
+    """What was read has changed: a source was forgotten or sealed, or another pass has made that archive."""
 
 
 @transaction.atomic
@@ -407,7 +407,7 @@ def store(commission: Commission, made: Made, *, now: datetime) -> None:
 
 @transaction.atomic
 def republish(commission: Commission, *, now: datetime) -> None:
-    """The archive of that very work is the current one again, and the pass is done; there is no second archive."""
+    """Make the archive of the same work the current one again and finish the pass, without a second archive."""
     access.lock_tenant(commission.work.tenant_id)
     archive = find_same_work(commission, now=now)
     if archive is None:
@@ -481,7 +481,7 @@ def _publish_outcome(
 
 
 def carry_out(work: Pass, *, clock: Clock) -> None:
-    """The ref has an archive of its sources as they were read, and the pass is done; or nothing is.
+    """Store an archive of the sources as they were read and finish the pass, in one transaction.
 
     Refuses with ``TokenBudgetExceeded`` when nothing meaningful fits the budget, with ``Invalid`` when there is nothing
     to distil, and with ``EndpointFailed`` when the endpoint of the policy gave no usable answer.

@@ -60,7 +60,7 @@ def order_nights(*, queue: Queue, now: datetime) -> int:
 
 
 def order_night(tenant_id: UUID, *, queue: Queue, now: datetime) -> list[Pass]:
-    """Order the passes of the night that is due; none after the first caller.
+    """Order the passes of the night that is due; none when another process has claimed it.
 
     Each is ordered in its own transaction, so that no writer waits for a night. What a worker that dies has not ordered
     comes first in the next night.

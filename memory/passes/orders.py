@@ -83,9 +83,9 @@ def order_now(scope: TenantScope, wanted: RequestedPass, *, now: datetime) -> Pa
 
 
 def order(scope: TenantScope, wanted: RequestedPass, *, window: str = "", now: datetime) -> Pass:
-    """The pass is on record and waits for a worker; asking again for the same ``window`` gives the same one.
+    """Record the pass for a worker and return it; ordering the same ``window`` again returns the same pass.
 
-    Without a window it is one of its own. A ref that this tenant cannot have is not found, whatever is wrong with it.
+    Without a window it is a new pass. A ref that this tenant cannot have is not found, whatever is wrong with it.
     """
     pass_order = _order_of(checked_order(scope, wanted), window or f"asked/{ids.new_id().hex}", scope.principal.id)
     return passes.request(scope.tenant_id, pass_order, now=now)
@@ -168,8 +168,10 @@ def stop(scope: TenantScope, pass_id: UUID | None, *, now: datetime) -> Pass:
 
 @transaction.atomic
 def review_pass(scope: TenantScope, pass_id: UUID | None, *, now: datetime) -> AuditRecord:
-    """Put on record that what the pass left is as it should be: *Needs you* lists it no more. Once; asking again gives
-    the first record. Nothing else changes, and the pass can still be undone."""
+    """Audit that a person accepts what the pass left, so that *Needs you* no longer lists it.
+
+    A second review returns the first record. Nothing else changes, and the pass can still be undone.
+    """
     scope.check("memory:retire")
     work = find(scope, pass_id)
     if work.state != PassState.DONE or work.dry_run:
@@ -263,7 +265,7 @@ def retired_counts(scope: TenantScope, pass_ids: Collection[UUID], *, now: datet
 
 
 def restore_pass(scope: TenantScope, pass_id: UUID | None, *, reason: str, now: datetime) -> Restored:
-    """What the pass took away is read again, up to ``MOST`` entries, and protected; asking again goes on.
+    """Restore and protect up to ``MOST`` entries that the pass retired; the next request continues.
 
     What is gone for good, was retired since, or has lost its key to another entry stays as it is. Each transaction is
     one change of the ledger and one audit record, with the reason.

@@ -47,10 +47,10 @@ class PassTimes:
 
 @transaction.atomic
 def set_schedule(scope: TenantScope, wanted: PassTimes, *, now: datetime) -> PassSchedule:
-    """The ref has this schedule for this kind, and no other. Audited.
+    """Create or change the one schedule of this kind for the ref. Audited.
 
-    Its next tick is looked for anew when the time was changed or it was enabled; otherwise it stays. Refused, with the
-    field, when the pass could not be asked for now, or does not tick within the horizon.
+    The next tick is computed again when the time was changed or the schedule enabled; otherwise it stays. Refused,
+    with the field, when the pass could not be ordered now, or does not tick within the horizon.
     """
     checked = orders.checked_order(scope, RequestedPass(wanted.kind, wanted.memory_ref, wanted.options))
     access.lock_tenant(scope.tenant_id)
@@ -127,8 +127,10 @@ def _audit(scope: TenantScope, what: str, row: PassSchedule, now: datetime) -> N
 
 
 def fire_due(*, queue: Queue, now: datetime) -> int:
-    """Every schedule that was due has been looked at, and one that cannot be fired stopped no other; how many passes
-    wait for a worker because of it. ``queue`` is called in the transaction that makes a pass."""
+    """Fire every due schedule; one that fails does not stop the others. Return how many passes wait for a worker.
+
+    ``queue`` is called in the transaction that makes a pass.
+    """
 
     def fire_one(key: tuple[UUID, UUID]) -> bool:
         made = fire(*key, queue=queue, now=now)
@@ -169,7 +171,7 @@ def _settle(row: PassSchedule, made: Pass, next_at: datetime | None) -> None:
 
 @transaction.atomic
 def give_up(tenant_id: UUID, schedule_id: UUID, *, now: datetime) -> None:
-    """A tick that could not be fired is on record as failed; the schedule waits for the next one, if it can tell."""
+    """Record the tick that could not be fired as failed, and set the next one if it can be computed."""
     row = scheduling.lock_due(PassSchedule, tenant_id, schedule_id, now=now)
     if row is None or row.next_at is None:
         return
