@@ -6,6 +6,8 @@ from django.utils import timezone
 
 from memory.host import webhooks
 from memory.host.models import Webhook, WebhookDelivery
+from openwop_console.process import webhook_sender
+from openwop_console.process.webhook_sender import WebhookSender
 from tests import building
 
 
@@ -13,6 +15,13 @@ def subscribe(*types: str, slug: str = "acme", url: str = "https://receiver.exam
     """A webhook of the tenant for these types of events."""
     scope = building.scope(slug)
     return webhooks.create_webhook(scope, url, list(types), tags=more.get("tags", []), now=timezone.now()).webhook
+
+
+def send_all(sender: WebhookSender) -> None:
+    """Send until nothing is due or in flight."""
+    while sender.tick() or sender._under_way:
+        if sender._under_way:
+            sender.wait(webhook_sender.ATTEMPT_SECONDS + 1)
 
 
 def told(webhook: Webhook) -> list[WebhookDelivery]:

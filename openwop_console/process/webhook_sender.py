@@ -149,12 +149,6 @@ class WebhookSender:
             now=self._clock(),
         )
 
-    def run_dry(self) -> None:
-        """Send until nothing is due or in flight."""
-        while self.tick() or self._under_way:
-            if self._under_way:
-                self.wait(ATTEMPT_SECONDS + 1)
-
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:
     """Run the event loop until it is stopped, then cancel the requests in flight."""

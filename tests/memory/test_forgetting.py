@@ -64,7 +64,9 @@ def preview(owner: TenantScope, *names: str) -> Preview:
 
 
 def confirm(owner: TenantScope, found: Preview, **options: Any) -> ForgetRequest:
-    given = {"typed": MARTA, "reason": "ticket 17", "ticked": set(), "now": timezone.now(), **options}
+    if "typed" not in options:
+        options["typed"] = plans.open_terms(found.request)[0]
+    given = {"reason": "ticket 17", "ticked": set(), "now": timezone.now(), **options}
     return execution.confirm(owner, found.request.id, **given)
 
 
@@ -618,7 +620,7 @@ def test_a_name_whose_words_are_fields_of_an_object_is_offered_and_goes_from_eve
     assert [(each.store, each.erase, each.suspected) for each in found.holdings if each.erase or each.suspected] == [
         (store, (), (run.id,))
     ]
-    done = carry_out(confirm(acme, found, ticked={run.id.hex}, typed="Marta Kowalska"))
+    done = carry_out(confirm(acme, found, ticked={run.id.hex}))
     inputs = Run.objects.of(acme.tenant_id).get(id=run.id).inputs
     assert inputs["people"] == [{"first": "[FORGOTTEN]", "last": "[FORGOTTEN]", "city": "Lodz"}, namesake]
     assert (inputs["note"], inputs["by"]) == ("Kowalska", "Ada")
@@ -646,7 +648,7 @@ def test_reasons_that_people_gave_are_forgotten() -> None:
     building.write_each(acme, "an old note")
     ledger.retirement.retire_entry(acme, MemoryEntry.objects.get().id, reason=f"{MARTA} said so", now=timezone.now())
     building.write_each(acme, "bob@x.org")
-    forget(acme, "bob@x.org", typed="bob@x.org", reason=f"{MARTA} asked for it")
+    forget(acme, "bob@x.org", reason=f"{MARTA} asked for it")
     forget(acme)
     assert MemoryEntry.objects.get().retired_reason == "[FORGOTTEN]"
     assert MARTA not in str(list(ForgetRequest.objects.values_list("reason", flat=True)))
@@ -673,7 +675,7 @@ def test_the_error_of_a_failed_task_of_the_tenant_or_of_none_is_forgotten() -> N
 def test_every_event_that_names_the_subject_is_counted_whatever_its_type() -> None:
     acme, name = building.scope(), "marta-kowalska"
     building.remember("acme", "a note", memory_ref=f"customers/{name}", workflow_id=name)
-    confirmed = confirm(acme, preview(acme, name), typed=name)
+    confirmed = confirm(acme, preview(acme, name))
     building.execute(acme, name)
     done = carry_out(confirmed)
     seen = [event for event in RunEvent.objects.of(acme.tenant_id) if name in f"{event.node_id} {event.payload}"]
@@ -762,7 +764,7 @@ def test_a_forgotten_name_is_in_no_file_and_no_statistic_of_postgresql(monkeypat
     with connection.cursor() as cursor, closing(connection.copy()) as other:
         other.settings_dict["NAME"] = "postgres"
         hold(other, "SELECT pg_current_xact_id()")  # the server's other databases are written all the time
-        forget(building.scope(), f"canary.{word}@example.com", typed=f"canary.{word}@example.com")
+        forget(building.scope(), f"canary.{word}@example.com")
         with as_an_owner_who_is_no_superuser(cursor):
             assert retention_sweep.scrub(now=timezone.now())
         for _ in range(20):  # a table whose lock is not free, for autovacuum has it, waits for the next time
@@ -791,7 +793,7 @@ def test_what_keeps_forgotten_rows_in_the_files_of_postgresql_delays_the_scrub_a
     with connection.cursor() as cursor, closing(connection.copy()) as other:
         if held != "the samples":
             hold(other, "SELECT count(*) FROM memory_memoryentry")
-        forget(building.scope(), f"canary.{word}@example.com", typed=f"canary.{word}@example.com")
+        forget(building.scope(), f"canary.{word}@example.com")
         if held == "the samples":
             hold(other, "LOCK TABLE pg_catalog.pg_statistic IN ACCESS SHARE MODE")
         retention_sweep.scrub(now=timezone.now())
@@ -1172,7 +1174,7 @@ def test_the_end_of_one_value_and_the_beginning_of_the_next_are_no_name() -> Non
     look = building.definition("look", building.node("recall", "vendor.console.recall", {"memoryRef": "notes"}))
     building.install("acme", look)
     building.execute(acme, "look")
-    done = forget(acme, "Marta Kowalska", typed="Marta Kowalska")
+    done = forget(acme, "Marta Kowalska")
     assert (done.state, done.undecided) == (ForgetState.FORGOTTEN, 0)
     assert Run.objects.of(acme.tenant_id).get(id=run.id).inputs["names"] == ["Marta", "Kowalska"]
 
@@ -1201,7 +1203,7 @@ def test_names_of_whatever_letters_are_forgotten_and_nothing_else() -> None:
                 building.write_each(acme, f"met {name} today", f"({name})")
             building.write_each(acme, bystander)
             run = building.execute(acme, "conformance-noop", who=names)
-            done = forget(acme, *names, typed=names[0])
+            done = forget(acme, *names)
             assert (done.state, done.undecided) == (ForgetState.FORGOTTEN, 0)
             left = MemoryEntry.objects.filter(memory_ref="notes")
             assert [row.content for row in left] == [bystander]
@@ -1266,7 +1268,7 @@ def test_two_forgets_of_overlapping_subjects_are_both_carried_out() -> None:
     first, second = preview(acme), preview(acme, "bob@x.org")
     execution.decide_rest(acme, first.request.id, Decision.TICKED, now=timezone.now())
     execution.decide_rest(acme, second.request.id, Decision.TICKED, now=timezone.now())
-    one, two = confirm(acme, first), confirm(acme, second, typed="bob@x.org")
+    one, two = confirm(acme, first), confirm(acme, second)
     assert [carry_out(two).state, carry_out(one).state] == [ForgetState.FORGOTTEN] * 2
     assert MemoryEntry.objects.count() == 0
 

@@ -128,7 +128,7 @@ def test_agents_that_are_called_like_forgotten_people_may_have_used_the_same_key
     assert forget(acme).state == ForgetState.FORGOTTEN
     found = preview(acme, "marta kowalska")
     ticked = [row.hex for holding in found.holdings for row in holding.suspected]
-    done = carry_out(confirm(acme, found, typed="marta kowalska", ticked=ticked))
+    done = carry_out(confirm(acme, found, ticked=ticked))
     assert done.state == ForgetState.FORGOTTEN, done.receipt
     assert not EntryAddress.objects.exists()
 

@@ -101,7 +101,7 @@ def test_a_delivery_is_signed_both_ways_and_holds_the_event_as_it_is_served(
     building.install("acme", building.definition("hooked", building.remember_node("Marta prefers tea.")))
     webhook = hooks.subscribe("memory.written", "run.ended", url=receiver.url)
     run = building.execute(building.scope(), "hooked")
-    sender.run_dry()
+    hooks.send_all(sender)
     written, ended = sorted(receiver.received, key=lambda each: each.body["type"])
     (served,) = [
         event_document(each) for each in event_log.read(run.tenant_id, run.id) if each.type == "memory.written"
@@ -154,7 +154,7 @@ def test_a_delivery_continues_the_trace_that_its_run_continues(
     building.advance(runs.find(building.tenant().id, run_id))
     send("/v1/host/console/memory", {"memoryRef": "notes", "content": "x", "origin": {"system": "langgraph"}})
     happen()
-    sender.run_dry()
+    hooks.send_all(sender)
     spans = {
         (each.body["type"], each.body["runId"] == wire_id): each.headers.get(trace_context.HEADER, "")
         for each in receiver.received
@@ -178,12 +178,12 @@ def test_both_secrets_verify_until_the_overlap_is_over(
     webhooks.rotate_secret(building.scope(), webhook.id, now=clock())
     secrets = secrets_of(webhook)
     happen()
-    sender.run_dry()
+    hooks.send_all(sender)
     for each in secrets.values():
         assert Verifier(each).verify(receiver.received[0].raw, receiver.received[0].headers)
     clock.pass_by(hours=25)
     happen()
-    sender.run_dry()
+    hooks.send_all(sender)
     after = receiver.received[1]
     of_current = Verifier(secrets["current"])
     assert after.headers["webhook-signature"] == of_current.sign(
@@ -197,12 +197,12 @@ def test_a_receiver_that_was_down_for_an_hour_is_told_once_it_is_back_under_the_
     receiver = receivers(answer(503))
     webhook = hooks.subscribe(EVENT, url=receiver.url)
     happen()
-    sender.run_dry()
+    hooks.send_all(sender)
     tried = [clock()]
     while clock() - tried[0] < timedelta(hours=1):
         clock.pass_by(seconds=10)
         before = len(receiver.received)
-        sender.run_dry()
+        hooks.send_all(sender)
         tried += [clock()] * (len(receiver.received) - before)
     gaps = [after - before for before, after in pairwise(tried)]
     assert gaps[0] <= timedelta(seconds=30)
@@ -210,12 +210,12 @@ def test_a_receiver_that_was_down_for_an_hour_is_told_once_it_is_back_under_the_
     assert len(gaps) == 5
     receiver.answers = answer(200)
     clock.pass_by(hours=1)
-    sender.run_dry()
+    hooks.send_all(sender)
     assert len({each.headers["webhook-id"] for each in receiver.received}) == 1
     (row,) = rows_of(webhook)
     assert (row.state, row.attempts, row.status, row.code) == ("delivered", 7, 200, "")
     clock.pass_by(days=1)
-    sender.run_dry()
+    hooks.send_all(sender)
     assert len(receiver.received) == 7
 
 
@@ -226,7 +226,7 @@ def test_a_receiver_that_fails_for_a_day_is_listed_and_can_be_told_again(
     webhook = hooks.subscribe(EVENT, url=receiver.url)
     happen()
     while not rows_of(webhook) or rows_of(webhook)[0].next_at:
-        sender.run_dry()
+        hooks.send_all(sender)
         clock.pass_by(minutes=10)
     (row,) = rows_of(webhook)
     assert timedelta(hours=23) < clock() - row.created_at <= timedelta(days=1, minutes=20)
@@ -236,7 +236,7 @@ def test_a_receiver_that_fails_for_a_day_is_listed_and_can_be_told_again(
     assert [each.id for each in listed.rows] == [row.id]
     receiver.answers = answer(200)
     webhooks.redeliver(owner, webhook.id, row.id, now=clock())
-    sender.run_dry()
+    hooks.send_all(sender)
     assert rows_of(webhook)[0].state == "delivered"
     assert len({each.headers["webhook-id"] for each in receiver.received}) == 1
     record = AuditRecord.objects.get(action="webhook.redelivered")
@@ -250,11 +250,11 @@ def test_a_hundred_failures_in_a_week_fail_the_webhook_and_nothing_is_sent_there
     receiver = receivers(answer(500))
     webhook = hooks.subscribe(EVENT, url=receiver.url)
     happen(times=99)
-    sender.run_dry()
+    hooks.send_all(sender)
     webhook.refresh_from_db()
     assert webhook.state == "active"
     happen(times=3)
-    sender.run_dry()
+    hooks.send_all(sender)
     webhook.refresh_from_db()
     assert webhook.state == "failed"
     assert AuditRecord.objects.filter(action="webhook.failed", target=webhooks.wire_id(webhook)).count() == 1
@@ -262,7 +262,7 @@ def test_a_hundred_failures_in_a_week_fail_the_webhook_and_nothing_is_sent_there
     assert sent >= 100
     happen()
     webhooks.sweep(now=clock())
-    sender.run_dry()
+    hooks.send_all(sender)
     assert len(receiver.received) == sent
     assert {each.state for each in rows_of(webhook)} == {"failed"}
     with pytest.raises(Conflict):
@@ -280,7 +280,7 @@ def test_failures_of_more_than_a_week_ago_count_no_more(
     for days in (0, 1, 6.5, 0.1):
         clock.pass_by(days=days)
         happen()
-        sender.run_dry()
+        hooks.send_all(sender)
         webhook.refresh_from_db()
         states.append(webhook.state)
     # The third comes when the first is seven and a half days old; the fourth makes three within seven.
@@ -292,7 +292,7 @@ def test_a_redirect_is_a_failure_and_leads_nowhere(receivers: Callable[..., Rece
     outer = receivers(answer(302, Location=inner.url))
     webhook = hooks.subscribe(EVENT, url=outer.url)
     happen()
-    sender.run_dry()
+    hooks.send_all(sender)
     (row,) = rows_of(webhook)
     assert (row.state, row.code, row.status) == ("pending", "redirect", 302)
     assert (len(outer.received), inner.received) == (1, [])
@@ -305,7 +305,7 @@ def test_an_address_that_has_become_private_is_not_connected_to(
     webhook = hooks.subscribe(EVENT, url=receiver.url)
     settings.OPENWOP_OUTBOUND_ALLOW = []
     happen()
-    sender.run_dry()
+    hooks.send_all(sender)
     (row,) = rows_of(webhook)
     assert (row.code, row.status, receiver.received) == ("not_allowed", None, [])
 
@@ -330,11 +330,11 @@ def test_a_name_is_looked_up_at_each_delivery_and_connected_to_at_the_address_th
     webhook = hooks.subscribe(EVENT, url=receiver.url.replace("127.0.0.1", "receiver.example"))
     settings.OPENWOP_OUTBOUND_ALLOW = []
     happen()
-    sender.run_dry()
+    hooks.send_all(sender)
     assert (rows_of(webhook)[0].code, len(looked), receiver.received) == ("not_allowed", 1, [])
     settings.OPENWOP_OUTBOUND_ALLOW = ["receiver.example"]
     clock.pass_by(seconds=30)
-    sender.run_dry()
+    hooks.send_all(sender)
     assert (rows_of(webhook)[0].state, len(looked), len(receiver.received)) == ("delivered", 2, 1)
 
 
@@ -373,7 +373,7 @@ def test_a_delivery_that_cannot_be_built_holds_up_no_other(
         url="https://xn--a/"
     )
     happen()
-    sender.run_dry()
+    hooks.send_all(sender)
     assert [(each.attempts, each.code) for each in rows_of(broken)] == [(1, "refused")]
     assert [each.state for each in rows_of(whole)] == ["delivered"]
 
@@ -388,10 +388,10 @@ def test_what_a_worker_that_died_had_in_hand_is_sent_by_another_under_the_same_i
     (row,) = rows_of(webhook)
     assert webhooks.claim(row, holder="dead/1", now=clock())
     assert not webhooks.claim(row, holder="other/1", now=clock())
-    sender.run_dry()
+    hooks.send_all(sender)
     assert receiver.received == []
     clock.pass_by(seconds=31)
-    sender.run_dry()
+    hooks.send_all(sender)
     assert [each.headers["webhook-id"] for each in receiver.received] == [ids.wire("msg", row.id)]
     webhooks.record_attempt(row.tenant_id, row.id, holder="dead/1", status=500, code="status", now=clock())
     assert rows_of(webhook)[0].state == "delivered"
@@ -412,7 +412,7 @@ def test_an_answer_without_an_end_is_read_no_further_than_is_needed(
     receiver = receivers(talk)
     webhook = hooks.subscribe(EVENT, url=receiver.url)
     happen()
-    sender.run_dry()
+    hooks.send_all(sender)
     assert rows_of(webhook)[0].state == "delivered"
 
 
@@ -427,7 +427,7 @@ def test_a_webhook_that_was_removed_or_whose_secret_does_not_open_is_sent_nothin
     assert rows_of(removed) == []
     rows = Secret.objects.written_by(vault.WRITER).filter(owner=webhooks.wire_id(sealed))
     rows.update(sealed=b"changed" * 8)
-    sender.run_dry()
+    hooks.send_all(sender)
     assert receiver.received == []
     assert [each.code for each in rows_of(sealed)] == ["secret_sealed"]
 
