@@ -104,7 +104,7 @@ def _around(scope: TenantScope, form: PassForm, times: PassScheduleForm) -> dict
 @pages.creates()
 @require_POST
 def order(request: HttpRequest) -> HttpResponse:
-    """A pass is asked for, and queued, or neither; its page tells the rest."""
+    """Order a pass and queue it, in one transaction, and lead to its page."""
     scope = tenancy.scope_of(request)
     scope.check("passes:run")
     form = PassForm(request.POST)
