@@ -85,8 +85,14 @@ class ConsoleSession:
             await self._run(_delete(each))
 
     async def close(self) -> None:
-        if self._http is not None:
+        if self._http is not None and self._http[0] is asyncio.get_running_loop():
             await self._http[1].aclose()
+
+    async def __aenter__(self) -> "ConsoleSession":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
     async def _run(self, flow: Flow[T]) -> T:
         loop = asyncio.get_running_loop()

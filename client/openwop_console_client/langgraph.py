@@ -67,11 +67,15 @@ class ConsoleStore(BaseStore):
         return await carry_out_async(self._async_http[1], _batch(list(ops)))
 
     def close(self) -> None:
+        """Close the connections; an event loop that is running closes its own in its next turn."""
         self._http.close()
+        if self._async_http is not None and self._async_http[0].is_running():
+            loop, http = self._async_http
+            asyncio.run_coroutine_threadsafe(http.aclose(), loop)
 
     async def aclose(self) -> None:
         self._http.close()
-        if self._async_http is not None:
+        if self._async_http is not None and self._async_http[0] is asyncio.get_running_loop():
             await self._async_http[1].aclose()
 
     def __enter__(self) -> "ConsoleStore":
@@ -79,6 +83,12 @@ class ConsoleStore(BaseStore):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    async def __aenter__(self) -> "ConsoleStore":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
 
 def origin_of_graph() -> Json | None:

@@ -143,6 +143,18 @@ def test_with_an_item_that_is_too_long_none_is_added(transport: in_process.Cross
     assert [each["role"] for each in transport.run(lambda: asyncio.run(talk()))] == ["tool"]
 
 
+def test_it_is_closed_behind_its_block_and_in_a_later_loop(transport: in_process.Crossing) -> None:
+    async def read(session: ConsoleSession) -> list[Any]:
+        async with session as opened:
+            return await opened.get_items()
+
+    first, second = session_of(transport), session_of(transport)
+    assert transport.run(lambda: [asyncio.run(read(first)), asyncio.run(second.get_items())]) == [[], []]
+    asyncio.run(second.close())  # its loop has ended with its connections
+    assert first._http
+    assert first._http[1].is_closed
+
+
 def test_an_item_that_is_added_between_two_pages_makes_none_come_twice(
     transport: in_process.Crossing, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -324,6 +324,32 @@ def test_more_than_a_page_of_the_server_is_fetched(store: ConsoleStore, monkeypa
     assert len(store.search(USERS, limit=3)) == 3
 
 
+def test_it_closes_what_either_kind_of_use_has_opened(transport: Counting) -> None:
+    key = building.key(role="agent")
+
+    def store() -> ConsoleStore:
+        return ConsoleStore(in_process.URL, key, agent_id="planner", transport=transport)
+
+    def is_closed(used: ConsoleStore) -> bool:
+        assert used._async_http
+        return used._http.is_closed and used._async_http[1].is_closed
+
+    async def awaited() -> list[bool]:
+        async with store() as first:
+            await first.aput(FIRST, "a", {"n": 1})
+        with store() as second:
+            await second.aget(FIRST, "a")
+        await asyncio.sleep(0.01)  # the loop closes them meanwhile
+        return [is_closed(each) for each in (first, second)]
+
+    left = store()
+    assert transport.run(lambda: asyncio.run(awaited())) == [True, True]
+    transport.run(lambda: asyncio.run(left.aget(FIRST, "a")))
+    left.close()
+    asyncio.run(left.aclose())  # its loop has ended with its connections
+    assert left._http.is_closed
+
+
 def test_another_tenant_has_none_of_it(store: ConsoleStore, transport: Counting) -> None:
     filled(store)
     with ConsoleStore(in_process.URL, building.key("globex", "agent"), transport=transport) as other:
