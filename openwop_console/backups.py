@@ -70,6 +70,7 @@ def make(file: Path, *, now: datetime) -> Manifest:
 
     Raises ``BackupRefused``, and leaves no partial file.
     """
+    _require_own_key()
     try:
         with _private(file) as target:
             try:
@@ -81,6 +82,16 @@ def make(file: Path, *, now: datetime) -> Manifest:
         raise BackupRefused(f"{file} is there already; a backup is never overwritten.") from None
     except OSError as problem:
         raise BackupRefused(f"{file} cannot be written ({_reason(problem)}).") from problem
+
+
+def _require_own_key() -> None:
+    """Refuse a file that the host's own key would not restore."""
+    tenants = Tenant.objects.values_list("id", flat=True)
+    if vault.is_locked() or any(map(audit_chain.is_signed_elsewhere, tenants)):
+        raise BackupRefused(
+            "OPENWOP_SECRET_KEY is not the key with which this host has sealed and signed what is there; "
+            "a key that was changed belongs in OPENWOP_SECRET_KEY_FALLBACKS."
+        )
 
 
 def _reason(problem: OSError) -> str:

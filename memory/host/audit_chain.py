@@ -336,6 +336,9 @@ def _sign(tenant_id: UUID, previous: int, at_seq: int, root: str, now: datetime)
     chain = AuditChain.objects.of(tenant_id).select_for_update().get()
     if _newest_up_to(tenant_id, chain.next_seq - 1) != previous:
         return None
+    if is_signed_elsewhere(tenant_id):
+        log.error("the audit chain of tenant %s was signed with another OPENWOP_SECRET_KEY; no checkpoint", tenant_id)
+        return None
     made = AuditCheckpoint(tenant_id=tenant_id, at_seq=at_seq, merkle_root=root, created_at=now)
     signature = signing.sign_bytes(signing.CHECKPOINTS, bytes.fromhex(root))
     made.signature, made.key_id = signature.text, signature.key_id
@@ -381,6 +384,16 @@ def is_signed(checkpoint: AuditCheckpoint) -> bool:
 def newest_checkpoint(tenant_id: UUID) -> AuditCheckpoint | None:
     found: AuditCheckpoint | None = AuditCheckpoint.objects.of(tenant_id).order_by("-at_seq").first()
     return found
+
+
+def is_signed_elsewhere(tenant_id: UUID) -> bool:
+    """Return whether no configured key has signed the newest checkpoint: then OPENWOP_SECRET_KEY is not this host's.
+
+    What such a key signs stays, and would make the whole chain fail under the right one.
+    """
+    found = newest_checkpoint(tenant_id)
+    known = {key.key_id for key in signing.public_keys(signing.CHECKPOINTS)}
+    return found is not None and found.key_id not in known
 
 
 def newest_checkpoints(tenant_id: UUID, *, limit: int) -> tuple[list[AuditCheckpoint], int]:

@@ -17,6 +17,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import override_settings
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from memory import tasks
 from memory.host import audit, audit_access, audit_chain, event_log, ids, request_slots, signing, vault
@@ -218,6 +219,18 @@ def test_every_five_minutes_each_tenant_that_has_something_new_gets_one(acme: UU
     assert tasks.checkpoint_audit() == 1
     assert [each.at_seq for each in audit_chain.all_checkpoints(globex)] == [2, 3]
     assert [each.at_seq for each in audit_chain.all_checkpoints(acme)] == [9]
+
+
+def test_a_host_with_another_key_signs_nothing_that_would_stay(acme: UUID, settings: Settings) -> None:
+    """Its checkpoint cannot be deleted, and the chain would not verify under the right key any more."""
+    mint(acme)
+    grow(acme, 3)
+    own = settings.SECRET_KEY
+    settings.SECRET_KEY = "another key"
+    assert audit_chain.make_checkpoint(acme, now=NOW) is None
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "a new key", [own]
+    assert mint(acme).at_seq == 12
+    assert verify(acme).intact
 
 
 def test_a_tenant_without_records_has_nothing_to_checkpoint() -> None:
