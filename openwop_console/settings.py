@@ -89,6 +89,8 @@ OPENWOP_ERASURE_JOURNAL = (
         default=OPENWOP_DATA_DIR / "erasures" if OPENWOP_ENV == "test" else Path(f"{OPENWOP_DATA_DIR}.erasures"),
     ).expanduser()
 )
+if OPENWOP_ERASURE_JOURNAL.exists() and not OPENWOP_ERASURE_JOURNAL.is_file():
+    raise ImproperlyConfigured(f"OPENWOP_ERASURE_JOURNAL must be a file, and {OPENWOP_ERASURE_JOURNAL} is none")
 # Episodic entries that one agent keeps, unless a narrower limit is set for it (RFC-0015 2.2).
 OPENWOP_EPISODIC_CAPACITY = env.int(
     "OPENWOP_EPISODIC_CAPACITY", default=1000, validate=validate.Range(min=1, max=1_000_000)
@@ -173,7 +175,7 @@ def _secret_key() -> str:
 
 
 SECRET_KEY = _secret_key()
-OPENWOP_SECRET_KEY_FALLBACKS: list[str] = env.list("OPENWOP_SECRET_KEY_FALLBACKS", default=[])
+OPENWOP_SECRET_KEY_FALLBACKS: list[str] = [*filter(None, env.list("OPENWOP_SECRET_KEY_FALLBACKS", default=[]))]
 SECRET_KEY_FALLBACKS = OPENWOP_SECRET_KEY_FALLBACKS
 
 # --- apps and requests ----------------------------------------------------------------------------------------------
@@ -383,10 +385,16 @@ CSRF_COOKIE_SECURE = IN_PRODUCTION
 # --- browser security -----------------------------------------------------------------------------------------------
 
 
+# A name, all below a name (".example.com"), an address, or any host ("*").
+ALLOWED_HOST = re.compile(r"\*|\.?[\w\-]+(?:\.[\w\-]+)*|\[[0-9a-fA-F:.]+\]")
+
+
 def _allowed_hosts() -> list[str]:
     """Return ``OPENWOP_ALLOWED_HOSTS``, or this machine's names when unset; always with the host of the public
     address."""
     named = env.list("OPENWOP_ALLOWED_HOSTS", default=[]) or ["localhost", "127.0.0.1", "[::1]"]
+    if wrong := [each for each in named if not ALLOWED_HOST.fullmatch(each)]:
+        raise ImproperlyConfigured(f"OPENWOP_ALLOWED_HOSTS must hold names of hosts, not {wrong[0]!r}")
     public = env.url("OPENWOP_PUBLIC_URL").hostname if OPENWOP_PUBLIC_URL else None
     return [*named, public] if public else named
 

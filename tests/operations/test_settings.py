@@ -64,6 +64,8 @@ def refusal(fresh):
         ("OPENWOP_SYNTHESIS_ENDPOINT", "perhaps", "OPENWOP_SYNTHESIS_ENDPOINT"),
         ("OPENWOP_TEST_SEAM_ENABLED", "perhaps", "OPENWOP_TEST_SEAM_ENABLED"),
         ("OPENWOP_WORKERS", "0", "OPENWOP_WORKERS"),
+        ("OPENWOP_ALLOWED_HOSTS", "memory.example,http://x", "'http://x'"),
+        ("OPENWOP_ERASURE_JOURNAL", "/dev/null", "must be a file"),
         ("OPENWOP_DATA_DIR", "/dev/null/data", "/dev/null/data cannot be created"),
         ("DATABASE_URL", "mysql://host/name", "sqlite:// or postgresql://"),
         ("DATABASE_URL", "sqlite://:memory:", "must be a file"),
@@ -86,6 +88,11 @@ def test_web_processes_and_threads_are_settings_with_defaults_by_cores_and_engin
     assert fresh("-c", PROCESSES, **server).stdout.strip() == f"({max(2, min(cores, 16))}, 4)"
     given = {"OPENWOP_WEB_PROCESSES": "3", "OPENWOP_WEB_THREADS": "7"}
     assert fresh("-c", PROCESSES, **given).stdout.strip() == "(3, 7)"
+
+
+def test_an_empty_former_key_is_none(fresh) -> None:
+    given = {"OPENWOP_SECRET_KEY_FALLBACKS": "the-key-before,"}
+    assert fresh("-c", SHOW.format("settings.SECRET_KEY_FALLBACKS"), **given).stdout.strip() == "['the-key-before']"
 
 
 def test_production_needs_a_secret_key_from_its_operator(refusal, tmp_path):
