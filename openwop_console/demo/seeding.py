@@ -25,6 +25,7 @@ from memory.entry_files import FileForm
 from memory.forget import execution, holds, plans
 from memory.host import access, api_keys, ids, operators, registrations, registry, runs, tenancy, vault
 from memory.host.clock import Clock
+from memory.host.errors import Conflict
 from memory.host.json_types import JSONObject
 from memory.host.models import ApiKey, ArtifactKind, Operator, Run, Secret, SecretScope, Tenant
 from memory.host.registry import Artifact
@@ -415,6 +416,8 @@ def _play(story: Story, address: str, passwords: dict[str, str], seeded: Seeded,
 
 def _tenant(story: Story, made: Made, *, now: datetime) -> Tenant:
     there = access.tenant_by_slug(story.slug)
+    if there and there.name != story.name:
+        raise Conflict(f"The tenant {story.slug} is not the demo's: it is called {there.name}.")
     made["tenants"] += there is None
     return there or access.create_tenant(story.slug, name=story.name, now=now)
 

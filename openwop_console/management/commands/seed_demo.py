@@ -14,6 +14,8 @@ class Command(DatabaseCommand):
 
     def handle(self, *args: object, **options: object) -> None:
         folder = settings.OPENWOP_DATA_DIR
+        if settings.IN_PRODUCTION:
+            raise CommandError("The demo has owners whose passwords are printed: it is not made in production.")
         try:
             with refusals_as_errors():
                 seeded = seeding.seed(story.stories(), folder, clock=timezone.now)
