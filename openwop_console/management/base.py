@@ -174,7 +174,7 @@ def new_password(variable: str = "") -> str:
         if not os.environ.get(variable):
             raise CommandError(f"The environment variable {variable} is not set.")
         return os.environ[variable]
-    if not sys.stdin.isatty():
+    if not sys.stdin or not sys.stdin.isatty():
         raise CommandError("There is no terminal to ask for a password at; use --password-env VAR.")
     first = getpass.getpass("Password: ")
     if first != getpass.getpass("Again: "):

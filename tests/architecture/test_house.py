@@ -229,7 +229,7 @@ def test_sql_is_written_by_hand_in_the_adapter_the_ledger_and_the_log_alone() ->
         "memory/host/immutability.py",  # the triggers of migrations
         "memory/host/models/base.py",  # what a row's ``save`` writes, built from its fields
         "memory/host/sql.py",  # hands the statements of the three to the driver
-        "openwop_console/management/commands/console.py",  # the lock under which hosts migrate
+        "openwop_console/management/commands/migrate.py",  # the lock under which hosts migrate
         "memory/host/clock.py",  # what time the database has
         "memory/host/wakeups.py",  # NOTIFY and LISTEN
         "openwop_console/sqlite/base.py",  # how long a connection waits for a lock

@@ -1,5 +1,6 @@
 """The administrator's commands: what they print, and the one line with which they refuse."""
 
+import errno
 import json
 import subprocess
 import sys
@@ -12,12 +13,13 @@ import pytest
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from memory.host import access, api_keys, ids, operators, tenancy, vault
+import manage as door
+from memory.host import access, api_keys, errors, ids, operators, tenancy, vault
 from memory.host.models import ApiKey, AuditRecord, Membership, Operator, Secret, Tenant
 from openwop_console import passwords
 from tests import building, fixtures_console
@@ -55,6 +57,68 @@ def test_a_key_belongs_to_the_person_it_was_made_for_and_is_called_after_both(cl
     assert alone.person == alone.id, "a key without a person is a service account of its own"
     with pytest.raises(CommandError, match="no active operator 'rosa@globex"):
         manage("create_api_key", **{"tenant": "acme", "role": "viewer", "for": "rosa@globex.example"})
+
+
+@pytest.mark.parametrize("named", [{"agent": ["acme\nbot"]}, {"agent": ["x" * 129]}, {"name": "a\x1b[31m"}])
+def test_a_key_is_made_for_nobody_who_cannot_be_called_so(named: dict[str, Any]) -> None:
+    building.tenant()
+    with pytest.raises(CommandError, match=r"characters that print"):
+        manage("create_api_key", tenant="acme", role="agent", **named)
+    assert not ApiKey.objects.exists()
+
+
+def test_a_key_that_cannot_be_shown_is_not_made() -> None:
+    class Full(StringIO):
+        def write(self, text: str) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    building.tenant()
+    with pytest.raises(OSError, match="No space"):
+        call_command("create_api_key", tenant="acme", role="viewer", stdout=Full())
+    assert not ApiKey.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("problem", "says"),
+    [
+        (errors.Conflict("The run has ended."), "The run has ended."),
+        (OperationalError("connection failed:\n  refused"), "The database cannot do that: connection failed: refused"),
+        (OSError(errno.ENOSPC, "No space left on device", "web.lock"), "web.lock: No space left on device"),
+        (vault.VaultLocked("another key"), "The vault cannot be opened: another key"),
+        (KeyboardInterrupt(), 130),
+    ],
+)
+def test_what_an_administrator_can_mend_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, problem: BaseException, says: str | int
+) -> None:
+    def fails(argv: list[str]) -> None:
+        raise problem
+
+    monkeypatch.setattr(door, "execute_from_command_line", fails)
+    with pytest.raises(SystemExit) as ended:
+        door.main()
+    assert ended.value.code == says
+    monkeypatch.setattr(sys, "argv", ["manage.py", "list_operators", "--traceback"])
+    with pytest.raises(SystemExit if isinstance(problem, KeyboardInterrupt) else type(problem)):
+        door.main()
+
+
+@pytest.mark.parametrize("given", ["", "--for=", "agent-\udcff"])
+def test_an_argument_that_is_empty_or_no_text_is_refused(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    monkeypatch.setattr(sys, "argv", ["manage.py", "create_api_key", "--tenant", "acme", given])
+    with pytest.raises(SystemExit, match=r"^An argument is (empty|not UTF-8)\."):
+        door.main()
+
+
+def test_the_demo_is_made_neither_in_production_nor_in_a_tenant_of_somebody(settings: Settings) -> None:
+    settings.IN_PRODUCTION = True
+    with pytest.raises(CommandError, match="not made in production"):
+        manage("seed_demo")
+    settings.IN_PRODUCTION = False
+    manage("create_tenant", "acme", name="A real customer")
+    with pytest.raises(CommandError, match="The tenant acme is not the demo's"):
+        manage("seed_demo")
+    assert not Operator.objects.exists()
 
 
 def test_the_key_of_a_deactivated_person_opens_nothing(client: Client) -> None:

@@ -22,7 +22,6 @@ from openwop_console.process import bind_address, data_folder, recovery, supervi
 WEB, WORKER = "web", "worker"
 SECONDS_TO_START = 60
 SECONDS_FOR_AN_EARLIER_ONE = 15
-MIGRATION_LOCK = 5_270_900_001
 # The options that belong to one part, which the other one refuses.
 BIND, PORT = "--bind", "127.0.0.1:8000"
 OF_PART = {WEB: (BIND, "--web-processes", "--web-threads"), WORKER: ("--workers",)}
@@ -187,7 +186,9 @@ def _prepare(instance: str, parts: Sequence[str], *, demo: bool) -> None:
     """The database is up to date, the static files are collected, what a dead console held is free again, and what
     a console without durable memory remembered is gone, unless its other part still runs."""
     _require_database()
-    with _migrating_alone():
+    from openwop_console.management.commands.migrate import alone  # it imports what few commands need
+
+    with alone():
         if health.unapplied_migrations():
             call_command("migrate", interactive=False, verbosity=0)
         call_command("createcachetable", verbosity=0)
@@ -208,17 +209,3 @@ def _require_database() -> None:
         connection.ensure_connection()
     except Error as refused:
         raise CommandError(f"the database cannot be used: {' '.join(str(refused).split())}") from refused
-
-
-@contextlib.contextmanager
-def _migrating_alone() -> Iterator[None]:
-    """Two hosts that start at the same moment on one PostgreSQL migrate it one after the other."""
-    if connection.vendor != "postgresql":
-        yield
-        return
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(%s)", [MIGRATION_LOCK])
-        try:
-            yield
-        finally:
-            cursor.execute("SELECT pg_advisory_unlock(%s)", [MIGRATION_LOCK])

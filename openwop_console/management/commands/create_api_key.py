@@ -3,9 +3,11 @@
 
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
+from django.db import transaction
 from django.utils import timezone
 
+from memory.addresses import MAX_AGENT, is_agent_id
 from memory.host import access, key_management
 from openwop_console.management.base import (
     DatabaseCommand,
@@ -14,6 +16,8 @@ from openwop_console.management.base import (
     refusals_as_errors,
     tenant_named,
 )
+
+MAX_NAME = 200
 
 
 class Command(DatabaseCommand):
@@ -33,7 +37,13 @@ class Command(DatabaseCommand):
 
     def handle(self, *args: object, **options: Any) -> None:
         tenant, now = tenant_named(options["tenant"]), timezone.now()
-        with refusals_as_errors():
+        for agent in options["agent"]:
+            if not is_agent_id(agent):
+                raise CommandError(f"--agent {agent!r} is no id of an agent: 1 to {MAX_AGENT} characters that print.")
+        if not options["name"].isprintable() or len(options["name"]) > MAX_NAME:
+            raise CommandError(f"--name has at most {MAX_NAME} characters that print.")
+        # A key that could not be printed is not made: nobody would know its text.
+        with transaction.atomic(), refusals_as_errors():
             key = key_management.create(
                 administrator_scope(tenant),
                 role=options["role"],
@@ -43,4 +53,5 @@ class Command(DatabaseCommand):
                 expires_at=expiry_of(options["expires"], now) if options["expires"] else None,
                 now=now,
             )
-        self.stdout.write(key.text)
+            self.stdout.write(key.text)
+            self.stdout.flush()

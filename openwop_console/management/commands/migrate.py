@@ -17,12 +17,14 @@ from typing import Any
 
 from django.core.management.base import CommandError
 from django.core.management.commands import migrate
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.migrations import Migration
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.operations import CreateModel
 from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
+
+LOCK = 5_270_900_001
 
 
 class CreateModels(Operation):
@@ -102,4 +104,22 @@ migrate.MigrationExecutor = Whole  # type: ignore[attr-defined]
 
 
 class Command(migrate.Command):
-    """Django's own, with this executor, which it offers no option for."""
+    """Django's own, with this executor, which it offers no option for; two at once wait for each other."""
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        with alone():
+            super().handle(*args, **options)
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """Within, no other host migrates the same PostgreSQL; SQLite has one writer, and a folder one console."""
+    if connection.vendor != "postgresql":
+        yield
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [LOCK])
+        try:
+            yield
+        finally:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
