@@ -29,7 +29,11 @@ from memory.text.similarity.wordings import (
     CLOSED,
     COMPARED,
     CONSEQUENCES,
+    DOERS,
+    LED,
+    MAKERS,
     OPPOSITES,
+    SPANNED,
     UNABLE,
     UNDONE,
     VERBS,
@@ -80,7 +84,12 @@ OTHERWISE = {
     "able": ABLE,
     "unable": UNABLE,
     "period": ADVERBS,
+    "maker": MAKERS,
+    "led": LED,
+    "doer": DOERS,
+    "adverbial": SPANNED,
 }
+ATTRIBUTES_PL = frozenset("hasło kod numer pin adres termin login cena".split())
 PASTS = {base: past for past, base in words.BASES.items()}
 Sort = Callable[[Sequence[Token]], bool]
 
@@ -318,6 +327,9 @@ SORTS: dict[str, Sort] = {
     "counting_many": lambda tokens: bool(tokens[0].kind & VALUE) and len(tokens) > 1 and is_noun(tokens[1:]),
     "past": _alone(lambda token: token.raw.endswith("ed") or token.raw in words.BASES),
     "deed_noun": _alone(lambda token: words.is_a_deed(token.raw)),
+    "age": _alone(lambda token: token.raw.isdecimal() and len(token.raw) < 3),
+    "metering": lambda tokens: is_noun(tokens) and any(token.raw in CLOSED["meter"] for token in tokens),
+    "attribute_pl": lambda tokens: tokens[0].raw in ATTRIBUTES_PL and is_noun(tokens),
     "web": _alone(lambda token: "." in token.raw and not token.kind & VALUE),
     "tool": lambda tokens: is_name(tokens) or (len(tokens) == 1 and bool(tokens[0].kind & VALUE)),
     **{sort: _ending_in(sort) for sort in ("unit", "field", "meter", "means", "payment", "probation", "contract")},

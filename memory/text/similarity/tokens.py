@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from memory.text import patterns
+from memory.text.encodings import bare
 from memory.text.similarity import values, wordings, words
 from memory.text.similarity.spelling import spelled
 from memory.text.similarity.words import CANONICAL
@@ -89,6 +90,9 @@ MASKS = {
 }
 # Between two values or words, without blanks, a long dash joins as a hyphen does.
 DASHES = patterns.late(r"(?<=\w)[–—‑](?=\w)|(?<=\d)\s?[–‑]\s?(?=\d)")
+# German has none of these words: there the accent of a noun is its plural. In English names are written with and without.
+ENGLISH = patterns.late(r"\b(?:the|is|has|with|works|likes|lives|and|[^\W\d_]+['’]s)\b", re.IGNORECASE)
+ACCENTED_NAME = patterns.late(r"\b[A-ZÀ-ÖØ-ÞĀ-Ž][^\W\d_]*[^\W\d_\x00-\x7f][^\W\d_]*|\b[À-ÖØ-ÞĀ-Ž][^\W\d_]*")
 CELSIUS = patterns.late(r"\s?(?:°\s?C|℃)\b")
 FRENCH_TIME = patterns.late(r"^(\d{1,2})h(\d{2})$")
 WITH_UNIT = patterns.late(r"([+\-−]?\d[\d.,]*)([a-z]+)")
@@ -161,8 +165,9 @@ class Tokens(dict[str, tuple[Token, ...]]):
 
 
 def _plain(text: str) -> str:
-    """With a hyphen for each dash that joins, and the name of the degrees."""
-    return DASHES.sub("-", unicodedata.normalize("NFKC", CELSIUS.sub(" celsius", text)))
+    """With a hyphen for each dash that joins, the name of the degrees and, in English, names without their accents."""
+    text = DASHES.sub("-", unicodedata.normalize("NFKC", CELSIUS.sub(" celsius", text)))
+    return ACCENTED_NAME.sub(lambda found: bare(found[0]), text) if ENGLISH.search(text) else text
 
 
 def _of_chunk(chunk: str) -> Iterable[Token]:

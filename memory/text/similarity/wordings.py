@@ -42,6 +42,29 @@ no {x} left = we have run|ran out of {x} / we ran|are out of {x} / there is|are 
     / you can reach {x} at|on|under {v:phone} / {x} can be reached by phone at|on|under {v:phone}
 {x's} email is {v} = {x} can be reached at|under|by {v:email} / {x} is reachable at|under {v:email}
     / you can reach {x} at|under {v:email} / write|email to? {x} at {v:email}
+{n} {v:maker} {x} = {n:name} is {x's} {v:maker} / {n:name} is the {v:maker} of {x} / {x's} {v:maker} is {n:name}
+    / the {v:maker} of {x} is {n:name}
+{n} is the {r:led} of {x} = {x:determined} is {r:led} by {n:name}
+{r:ing} is only for {x} = only {x:people} can|may {r:verbal} / nobody but|except {x:people} can|may {r:verbal}
+    / no one but|except {x:people} can|may {r:verbal}
+{y} is handled by {x} = {x:name} takes care of {y}
+{x} handles {y} = {y:determined} is|are handled by {x:name} / {y:word} is|are handled by {x:name}
+    / {x:name} takes|take care of {y}
+all but {x} {r} = everyone|everybody except|but {x:name} {r:rest} / all except {x:name} {r:rest}
+only {y} is accepted in {x} = only {y:cash} is|are accepted|taken in|at {x} / {x} accepts|takes {y:cash} only
+    / {x} accepts|takes only {y:cash} / {x} only accepts|takes {y:cash}
+{y} is forbidden in {x} = {x} is|are closed to {y:traffic} / {y:traffic} may|must|can not use|enter {x:determined}
+    / {x} is|are off limits to|for {y:traffic}
+{x's} nickname is {y} = {x:name} is also? known as {y:name} / {x:name} goes by {y:name}
+    / {x:name} likes|prefers to be called {y:name} / {x:name} goes by the name of? {y:name}
+    / everyone|everybody calls {x:name} {y:name}
+{x's} native language is {y} = {x:name} is a native {y:demonym} speaker / {x:name} is a native speaker of {y:demonym}
+    / {y:demonym} is {x's:name} first|native language / {x's:name} first language is {y:demonym}
+    / {x:name} grew up speaking {y:demonym}
+{x} is late = {x} is|are behind schedule / {x} is|are running late|behind / {x} is|are running behind schedule
+we use {x} for {g} = {g:gerund} is|are done with|in|using|through {x} / we {g:word} using {x}
+{n} {v:doer} at {x} = {n:who} is a|an {v:doer} at {x:name}
+{x} fears {y} = {x} has|have a fear of {y}
 ~{a} is married to {b} = {a's:name} husband|wife|spouse is {b:name} / {b:name} is {a's:name} husband|wife|spouse
     / {b:name} is the husband|wife of {a:name} / {a:name} is married to {b:name} / {a:name} and {b:name} are married
     / {a:name} and {b:name} are husband and wife
@@ -137,6 +160,39 @@ the default {x} is {y} = {x} defaults|default to {y:rest} / by default, {x} is|a
 """
 # Looked for in what set phrases have left.
 THEN = """
+{n's} age is {v} = {n:name} is {v:age}
+{x} was {v} {p} = they|somebody|someone {v:past} {x:determined} {p:place}
+    / {p:place} they|somebody|someone {v:past} {x:determined}
+{x} is free = there is|are no entrance|admission|entry fee|charge for {x}
+    / {x} charges no entrance|admission|entry fee? / admission|entrance|entry to {x} is free
+{x} allows up to {v} {r} = {x} allows|allow at most {v:value} {r:rest}
+    / {x} allows|allow a maximum of {v:value} {r:rest} / {x} is|are rate limited to {v:value} {r:rest}
+pay {x} within {v} = {x:payment} is|are due within|in {v:lasting}
+    / {x:payment} is|are payable within|in {v:lasting}
+{x} pays within {v} = {x's} payment term|terms is|are {v:lasting} / {x} has|have {v:lasting} to pay
+    / {x} has|have payment terms of {v:lasting}
+no {x} left = the? {x:word} is|are sold out / the? {x:word} is|are all gone|used
+{x} belongs to {y} = {x:determined} is|are {y's:name}
+{x} are sent to {y} = {y} gets|get|receives|receive the|all {x:papers} / the|all {x:papers} go|goes|are|is sent? to {y}
+{x} costs {v} a {p} = {x} is {v:value} a|an|per|each|every {p:span} / {x} costs {v:value} an|each|every {p:span}
+    / {x's} price is {v:value} a|an|per {p:span}
+    / the? price of|for {x} is {v:value} a|an|per {p:span}
+{x} costs {v} a {p:adverbial} = {x} costs {v:value} {p:adverbial}
+{x} is forbidden = no {x:admitted} / {x:admitted} are not allowed|permitted|admitted|welcome
+    / we do? not allow|accept|admit|take {x:admitted}
+{x} is allowed = {x:admitted} are welcome|allowed|permitted|admitted / we allow|accept|admit|welcome {x:admitted}
+    / you|guests|visitors may|can bring {x:admitted}
+{x} is {r} = you will|can find {x:determined} {r:place}
+the {x} is {v} = use {v:coded} as the|your {x:plain}
+{x} is self-employed = {x:who} works for himself|herself|themselves / {x:who} is|are his|her|their own boss
+{n} has {v} children = {n:people} are the? parents of {v:value} children?
+{x} excludes {y} = {x:prices} is|are without {y:tax} / {x:prices} does|do? not include {y:tax}
+    / {y:tax} is|are not included in {x:prices} / {y:tax} comes|come on top of {x:prices}
+{x} includes {y} = {x:prices} is|are with {y:tax} / {y:tax} is|are included in {x:prices}
+{r:ing} {p} is forbidden = no {r:deed_noun} {p:place}
+{x} is {v} = {x:metering} shows|reads|displays|indicates {v:amount}
+{x} jest na emeryturze = {x} jest emerytem|emerytką
+{x} jest {v} = {x:attribute_pl} to {v:amount}
 {x} lasts {v} = {x:probation} period is|lasts {v:lasting}
 {r:base} needs {x} = no {r:rest} without {x} / without {x}, no {r:rest}
     / {r:rest} is|are possible|allowed only with {x} / {r:rest} is|are only possible|allowed with {x}
@@ -387,6 +443,8 @@ the address of {x} is {y} = can reach {x} at {y:web} / {x} is|are available|reac
 
 # What a statement of a change says of how it is now; it replaces what was so, and is not what the statement says.
 IMPLIED = """
+{x} is now the {r} = {x:name} took|takes over as the? {r:rest} / {x:name} has taken over as the? {r:rest}
+    / {x:name} stepped in as the? {r:rest}
 {x} is now in {y} = {x} had to be relocated|moved to {y:rest} / {x} was|were relocated to {y:rest}
     / {x} has|have been relocated to {y:rest}
 {x} is now called {y} = {x} was|were renamed to? {y:word} / {x} has|have been renamed to? {y:word}
@@ -464,6 +522,31 @@ ABLE = dict(
     """.split()
 )
 UNABLE = {f"{start}{adjective}": verb for adjective, verb in ABLE.items() for start in ("non", "non-", "un", "ir")}
+# Who made it, by what they did.
+MAKERS = dict(
+    pair.split("/")
+    for pair in """
+    author/wrote writer/wrote founder/founded director/directed designer/designed inventor/invented composer/composed
+    painter/painted builder/built creator/created publisher/published translator/translated producer/produced
+    discoverer/discovered winner/won developer/developed illustrator/illustrated sculptor/sculpted
+    """.split()
+)
+# In whose hands it is, by what is done with it.
+LED = dict(
+    pair.split("/")
+    for pair in """
+    led/leader managed/manager headed/head chaired/chair coordinated/coordinator maintained/maintainer
+    coached/coach conducted/conductor supervised/supervisor trained/trainer organized/organizer organised/organizer
+    moderated/moderator represented/representative sponsored/sponsor owned/owner
+    """.split()
+)
+DOERS = dict(
+    pair.split("/")
+    for pair in "teacher/teaches student/studies lecturer/lectures cook/cooks waiter/waits nurse/nurses".split()
+)
+SPANNED = dict(
+    pair.split("/") for pair in "hourly/hour daily/day weekly/week monthly/month yearly/year annually/year".split()
+)
 ADVERBS = dict(
     pair.split("/")
     for pair in "annual/annually yearly/annually monthly/monthly weekly/weekly daily/daily quarterly/quarterly".split()
@@ -478,6 +561,10 @@ CLOSED: dict[str, frozenset[str] | dict[str, str]] = {
     "doable": ABLE,
     "unable": UNABLE,
     "period": ADVERBS,
+    "maker": MAKERS,
+    "led": LED,
+    "doer": DOERS,
+    "adverbial": SPANNED,
     **DEEDS,
     "demonym": DEMONYMS,
 }
@@ -532,6 +619,12 @@ CLOSED |= {
         "probation": "trial probation warranty guarantee rental lease",
         "role": "teacher coach manager trainer captain tutor mentor supervisor editor guide",
         "unit": "office team department project branch shop store programme program campaign desk workshop group lab",
+        "traffic": """
+            cars trucks lorries vehicles motorbikes motorcycles cyclists pedestrians bikes bicycles traffic buses coaches
+            caravans drones visitors hikers swimmers
+        """,
+        "prices": "prices price rates rate quotes quote fees fee amounts amount costs cost",
+        "tax": "vat gst tax taxes shipping delivery postage packaging breakfast tip tips service",
         "zone": "utc gmt cet cest est pst celsius fahrenheit euros dollars francs pounds chf usd eur gbp metric",
         "meter": "meter odometer counter gauge thermometer scale scales barometer speedometer display",
         "means": "card cash transfer cheque check invoice debit paypal wire",
@@ -539,10 +632,11 @@ CLOSED |= {
         "body": "board committee council jury panel commission",
         "consuming": "takes eats drinks uses needs wants sells serves makes speaks wears owns keeps",
         "furnished": "furnished assembled equipped packed wrapped loaded prepared heated unfurnished",
-        "payment": "rent fee invoice bill tax taxes premium instalment installment deposit fine fees bills",
+        "payment": "rent fee invoice invoices bill tax taxes premium instalment installment deposit fine fees bills",
         "papers": """
             feedback questions drafts invoices bills reports mails emails letters complaints requests tickets orders
-            payments copies forms receipts notes applications contracts parcels
+            payments copies forms receipts notes applications contracts parcels alerts alarms notifications messages
+            newsletters minutes results updates warnings
         """,
         "span": "second minute hour day week month year",
         "cash": """
