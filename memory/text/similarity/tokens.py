@@ -90,9 +90,17 @@ MASKS = {
 }
 # Between two values or words, without blanks, a long dash joins as a hyphen does.
 DASHES = patterns.late(r"(?<=\w)[–—‑](?=\w)|(?<=\d)\s?[–‑]\s?(?=\d)")
-# German has none of these words: there the accent of a noun is its plural. In English names are written with and without.
-ENGLISH = patterns.late(r"\b(?:the|is|has|with|works|likes|lives|and|[^\W\d_]+['’]s)\b", re.IGNORECASE)
-ACCENTED_NAME = patterns.late(r"\b[A-ZÀ-ÖØ-ÞĀ-Ž][^\W\d_]*[^\W\d_\x00-\x7f][^\W\d_]*|\b[À-ÖØ-ÞĀ-Ž][^\W\d_]*")
+# In English a name is written with and without its accents; elsewhere an accent may be a plural, or another word.
+ENGLISH = patterns.late(
+    r"\b(?:the|is|has|with|works|likes|lives|and|of|at|from|for|without|are|were|that|this|they|our|his|after|before"
+    r"|hours?|days?|weeks?|months?)\b",
+    re.IGNORECASE,
+)
+NOT_ENGLISH = patterns.late(
+    r"\b(?:(?i:der|das|dem|den|und|ist|sind|hat|nicht|mit|ein|eine|ich|von|que|con|por|una|está|les|est|sont|avec|sera|nie|jest"
+    r"|og|er|det|ikke|af|av|och|att|som|het|een|niet)|el|le|la|du)\b"
+)
+ACCENTED = patterns.late(r"\b[A-Za-zÀ-ɏ]+[À-ɏ][A-Za-zÀ-ɏ]*|\b[À-ɏ][A-Za-zÀ-ɏ]+")
 CELSIUS = patterns.late(r"\s?(?:°\s?C|℃)\b")
 FRENCH_TIME = patterns.late(r"^(\d{1,2})h(\d{2})$")
 WITH_UNIT = patterns.late(r"([+\-−]?\d[\d.,]*)([a-z]+)")
@@ -167,7 +175,15 @@ class Tokens(dict[str, tuple[Token, ...]]):
 def _plain(text: str) -> str:
     """With a hyphen for each dash that joins, the name of the degrees and, in English, names without their accents."""
     text = DASHES.sub("-", unicodedata.normalize("NFKC", CELSIUS.sub(" celsius", text)))
-    return ACCENTED_NAME.sub(lambda found: bare(found[0]), text) if ENGLISH.search(text) else text
+    if not ENGLISH.search(text) or NOT_ENGLISH.search(text):
+        return text
+    return ACCENTED.sub(lambda found: _unaccented(found[0], text), text)
+
+
+def _unaccented(name: str, text: str) -> str:
+    """The name as it is written without accents, unless the text has that one too, or it is a word of its own."""
+    plain = bare(name)
+    return name if plain in text or words.classify(plain.lower()) == words.COMMON else plain
 
 
 def _of_chunk(chunk: str) -> Iterable[Token]:
