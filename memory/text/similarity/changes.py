@@ -34,9 +34,10 @@ from memory.text.similarity.tokens import (
     code_of,
     word_token,
 )
-from memory.text.similarity.words import MODALS, TIMES
+from memory.text.similarity.words import MODALS, TIMES, third_person
 
 DENIALS = frozenset({"not", "no", "never"})
+DO = frozenset(("do", "does"))
 # With a negation these say when it began to hold, or nothing.
 BESIDE = frozenset("longer anymore yet any ever either".split())
 SALT, BEGUN = code_of("bag"), code_of("bag of a beginning")
@@ -170,7 +171,22 @@ def _denied(tokens: list[Token]) -> list[Against]:
     if len(places) != 1 or tokens[places[0]].word not in DENIALS:
         return []
     rest = tuple(token for token in tokens if not token.kind & NEGATION and token.raw not in BESIDE)
-    return [Against((_sum(rest),), True, rest)] if any(token.kind & WORD for token in rest) else []
+    if not any(token.kind & WORD for token in rest):
+        return []
+    held = _held(tokens, places[0])
+    worded = rephrased(held, reduce(or_, [token.kind for token in held]))
+    return [Against((_sum(each),), True, tuple(each)) for each in ([rest] if worded is held else [rest, worded])]
+
+
+def _held(tokens: list[Token], place: int) -> list[Token]:
+    """What is denied as it would be said: "Ana takes care of it" for "Ana does not take care of it"."""
+    before, after = tokens[:place], tokens[place + 1 :]
+    named = bool(before and before[-1].kind & CAPITAL)  # "Ana not lead the team" is read in "is not led by Ana"
+    if after and before and (named or before[-1].raw in DO):
+        if after[0].kind & WORD and (named or before[-1].raw == "does"):
+            after = [word_token(third_person(after[0].raw)).with_kind(after[0].kind & BREAKING), *after[1:]]
+        before = before if named else before[:-1]
+    return [*before, *after] or tokens
 
 
 def _former(tokens: list[Token]) -> Iterator[list[Token]]:
