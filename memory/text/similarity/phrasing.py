@@ -174,9 +174,11 @@ def _without_none(tokens: list[Token]) -> list[Token]:
 
 
 def _not_to_be_done(tokens: list[Token]) -> list[Token]:
-    """ "No deployments on Fridays" is "do not deploy on Fridays"."""
+    """ "No deployments on Fridays" is "do not deploy on Fridays"; "no running water" forbids nothing."""
     deed = tokens[1].raw if len(tokens) > 1 else ""
-    verbal = deed.endswith("ing") or words.is_a_deed(deed)
+    after = tokens[2] if len(tokens) > 2 and deed.endswith("ing") and not tokens[1].kind & BREAKING else None
+    of_a_noun = after and after.kind & COMMON and not after.kind & (PREPOSITION | VALUE | CAPITAL | NEGATION)
+    verbal = (deed.endswith("ing") and not of_a_noun) or words.is_a_deed(deed)
     plain = tokens[0].raw == "no" and not any(token.raw in BE | words.MODALS | HAS for token in tokens)
     return [_token("not"), _token(words.concept(deed)), *tokens[2:]] if plain and verbal else tokens
 

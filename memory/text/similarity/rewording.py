@@ -19,6 +19,7 @@ from memory.text.similarity.tokens import (
     PRONOUN,
     PROPER,
     SAID,
+    SHOUTED,
     VALUE,
     WORD,
     Token,
@@ -32,11 +33,13 @@ from memory.text.similarity.wordings import (
     DOERS,
     LED,
     MAKERS,
+    NATIONS,
     OPPOSITES,
     SPANNED,
     UNABLE,
     UNDONE,
     VERBS,
+    WORKERS,
     Element,
     Wording,
 )
@@ -84,12 +87,15 @@ OTHERWISE = {
     "able": ABLE,
     "unable": UNABLE,
     "period": ADVERBS,
-    "maker": MAKERS,
+    "founded": MAKERS,
+    "wrote": WORKERS,
+    "nation": NATIONS,
     "led": LED,
     "doer": DOERS,
     "adverbial": SPANNED,
 }
 ATTRIBUTES_PL = frozenset("hasło kod numer pin adres termin login cena".split())
+PARTICIPLES = {past: participle for participle, past in words.PARTICIPLES.items()}
 PASTS = {base: past for past, base in words.BASES.items()}
 Sort = Callable[[Sequence[Token]], bool]
 
@@ -206,6 +212,8 @@ def _in_form(sort: str, part: list[Token]) -> list[Token]:
         return [token_of(words.third_person(head.raw))]
     if sort == "single":
         return [token_of(words.without_number(head.raw))]
+    if sort == "participle":
+        return [token_of(PARTICIPLES.get(head.raw, head.raw))]
     if sort in ("done", "doable"):
         return [token_of(_in_tense(ABLE.get(head.raw) or words.concept(head.raw), "ed"))]
     return [token_of(OTHERWISE[sort][head.raw])] if sort in OTHERWISE else part
@@ -326,13 +334,23 @@ SORTS: dict[str, Sort] = {
     "percent": lambda tokens: _is_value(tokens) and (tokens[-1].raw == "percent" or tokens[-1].mask == "percent"),
     "counting_many": lambda tokens: bool(tokens[0].kind & VALUE) and len(tokens) > 1 and is_noun(tokens[1:]),
     "past": _alone(lambda token: token.raw.endswith("ed") or token.raw in words.BASES),
+    "deed_past": _alone(
+        lambda token: (token.raw.endswith("ed") or token.raw in words.BASES) and token.raw not in CLOSED["state"]
+    ),
     "deed_noun": _alone(lambda token: words.is_a_deed(token.raw)),
     "age": _alone(lambda token: token.raw.isdecimal() and len(token.raw) < 3),
+    "called": lambda tokens: is_name(tokens) and not any(token.kind & (COMMON | SHOUTED) for token in tokens),
+    "money": lambda tokens: (
+        _is_value(tokens) and any(token.mask == "money" or token.raw in values.MONEY for token in tokens)
+    ),
+    "plural": _alone(lambda token: token.kind & WORD and token.raw.endswith("s")),
+    "work": lambda tokens: tokens[0].raw in DETERMINERS and is_noun(tokens) and tokens[-1].raw in CLOSED["work"],
     "metering": lambda tokens: is_noun(tokens) and any(token.raw in CLOSED["meter"] for token in tokens),
-    "attribute_pl": lambda tokens: tokens[0].raw in ATTRIBUTES_PL and is_noun(tokens),
+    "attribute_pl": lambda tokens: tokens[0].raw in ATTRIBUTES_PL and len(tokens) <= MOST_IN_A_VALUE,
     "web": _alone(lambda token: "." in token.raw and not token.kind & VALUE),
     "tool": lambda tokens: is_name(tokens) or (len(tokens) == 1 and bool(tokens[0].kind & VALUE)),
     **{sort: _ending_in(sort) for sort in ("unit", "field", "meter", "means", "payment", "probation", "contract")},
+    **{sort: _ending_in(sort) for sort in ("entitled", "venue", "credential", "priced")},
     "alone": lambda tokens: _is_phrase(tokens) and not any(token.raw == "than" for token in tokens),
     "generic": lambda tokens: (
         bool(tokens[0].kind & COMMON)

@@ -36,35 +36,39 @@ FIRST = """
 {r:ing} {x} is {a} = {x} is|are {a:easy} to {r:word}
 {x} {v:third} {y} = we use {x:name} to {v:serving} {y}
 {y} are {v:done} with {x} = we use {x:tool} to {v:word} {y}
+{x} are sold out = there are no more? {x:seats} left / there are no more {x:seats} / no {x:seats} left
+    / we? have no {x:word} in stock
+{x} are available = there are still? {x:seats} left
+{x} are in stock = we? have {x:word} in stock
 no {x} left = we have run|ran out of {x} / we ran|are out of {x} / there is|are no {x} left
     / there is|are no more {x} / no {x} is|are left
 {x's} phone is {v} = {x} can be reached at|on|under {v:phone} / {x} is reachable at|on|under {v:phone}
     / you can reach {x} at|on|under {v:phone} / {x} can be reached by phone at|on|under {v:phone}
 {x's} email is {v} = {x} can be reached at|under|by {v:email} / {x} is reachable at|under {v:email}
     / you can reach {x} at|under {v:email} / write|email to? {x} at {v:email}
-{n} {v:maker} {x} = {n:name} is {x's} {v:maker} / {n:name} is the {v:maker} of {x} / {x's} {v:maker} is {n:name}
-    / the {v:maker} of {x} is {n:name}
 {n} is the {r:led} of {x} = {x:determined} is {r:led} by {n:name}
-{r:ing} is only for {x} = only {x:people} can|may {r:verbal} / nobody but|except {x:people} can|may {r:verbal}
-    / no one but|except {x:people} can|may {r:verbal}
-{y} is handled by {x} = {x:name} takes care of {y}
 {x} handles {y} = {y:determined} is|are handled by {x:name} / {y:word} is|are handled by {x:name}
     / {x:name} takes|take care of {y}
-all but {x} {r} = everyone|everybody except|but {x:name} {r:rest} / all except {x:name} {r:rest}
+everyone except {x} {r} = all|everybody|everyone except|but {x:name} {r:rest}
 only {y} is accepted in {x} = only {y:cash} is|are accepted|taken in|at {x} / {x} accepts|takes {y:cash} only
     / {x} accepts|takes only {y:cash} / {x} only accepts|takes {y:cash}
-{y} is forbidden in {x} = {x} is|are closed to {y:traffic} / {y:traffic} may|must|can not use|enter {x:determined}
+{y} is forbidden in {x} = {x} is|are closed to {y:traffic} / {y:traffic} may|can not use|enter {x:determined}
     / {x} is|are off limits to|for {y:traffic}
-{x's} nickname is {y} = {x:name} is also? known as {y:name} / {x:name} goes by {y:name}
-    / {x:name} likes|prefers to be called {y:name} / {x:name} goes by the name of? {y:name}
-    / everyone|everybody calls {x:name} {y:name}
-{x's} native language is {y} = {x:name} is a native {y:demonym} speaker / {x:name} is a native speaker of {y:demonym}
-    / {y:demonym} is {x's:name} first|native language / {x's:name} first language is {y:demonym}
-    / {x:name} grew up speaking {y:demonym}
+{y} is allowed in {x} = {x} is|are open to {y:traffic} / {y:traffic} may|can use|enter {x:determined}
+{x} is a native speaker of {y} = {x:name} is a native {y:demonym} speaker
+{x's} native language is {y} = {y:demonym} is {x's:name} first|native language
+    / {x's:name} first language is {y:demonym}
 {x} is late = {x} is|are behind schedule / {x} is|are running late|behind / {x} is|are running behind schedule
-we use {x} for {g} = {g:gerund} is|are done with|in|using|through {x} / we {g:word} using {x}
+we use {x} for {g} = {g:gerund} is|are done in|using|through {x} / {g:gerund} is|are done with {x:name}
+    / we {g:word} using {x}
 {n} {v:doer} at {x} = {n:who} is a|an {v:doer} at {x:name}
+{n} studies at {x} = {n:who} is a student at {x:school}
 {x} fears {y} = {x} has|have a fear of {y}
+{x} cycles to {r} = {x:who} rides his|her|their|a bike|bicycle to {r:rest}
+{x} drives to {r} = {x:who} drives his|her|their car to {r:rest}
+{x} moved to {y} = {x} relocated to {y:rest}
+{v:base} {x} {r} = {x:determined} needs|need {v:gerund} {r:often}
+{v:base} {x} every {r} = {x:determined} needs|need {v:gerund} every {r:span}
 ~{a} is married to {b} = {a's:name} husband|wife|spouse is {b:name} / {b:name} is {a's:name} husband|wife|spouse
     / {b:name} is the husband|wife of {a:name} / {a:name} is married to {b:name} / {a:name} and {b:name} are married
     / {a:name} and {b:name} are husband and wife
@@ -97,7 +101,7 @@ we use {x} for {g} = {g:gerund} is|are done with|in|using|through {x} / we {g:wo
 ~{a} and {b} live together = {a:name} lives with {b:name} / {a:name} and {b:name} live together
 ~{a} and {b} met {r} = {a:name} met {b:name} {r:place} / {a:name} and {b:name} met {r:place}
 ~{a} and {b} are siblings = {a:name} is {b's:name} brother|sister|sibling
-    / {a:name} is the brother|sister of {b:name}
+    / {a:name} is the brother|sister of {b:name} / {b's:name} brother|sister is called|named? {a:name}
 ~{a} and {b} are cousins = {a:name} is {b's:name} cousin / {a:name} is the|a cousin of {b:name}
 ~{a} and {b} are colleagues = {a:name} is {b's:name} colleague / {a:name} is a colleague of {b:name}
 ~{a} and {b} are friends = {a:name} is {b's:name} friend / {a:name} is a friend of {b:name}
@@ -110,6 +114,7 @@ we use {x} for {g} = {g:gerund} is|are done with|in|using|through {x} / we {g:wo
     / the licence|license of {x} is {y:licence}
 {n} joined {x} = {n} started|began at {x:name} / {n} started|began working at|for {x}
 {x} comes before {y} = {y} comes after {x} / {x} precedes {y}
+{x} {v} {r} = it was {x:known} who {v:past} {r:rest}
 {x} {r} = it is {x:known} who|that {r:rest} / {x} is the one who|that {r:rest}
     / the one|person who|that {r:rest} is {x:name}
 only {x} {r} = {x} is the only one|person who|that|to {r:rest} / the only one|person who|that {r:rest} is {x:name}
@@ -160,39 +165,44 @@ the default {x} is {y} = {x} defaults|default to {y:rest} / by default, {x} is|a
 """
 # Looked for in what set phrases have left.
 THEN = """
-{n's} age is {v} = {n:name} is {v:age}
-{x} was {v} {p} = they|somebody|someone {v:past} {x:determined} {p:place}
-    / {p:place} they|somebody|someone {v:past} {x:determined}
-{x} is free = there is|are no entrance|admission|entry fee|charge for {x}
-    / {x} charges no entrance|admission|entry fee? / admission|entrance|entry to {x} is free
+{n} is the {v:founded} of {x} = {n:name} {v:founded} {x:determined}
+{n} is the {v:wrote} of {x} = {n:name} {v:wrote} {x:work}
+{n} is the author of {x} = {n:name} is the writer of {x:work} / {n:name} is {x's:work} writer
+{n's} age is {v} = {n:called} is {v:age}
+{x} was {v:participle} {p} = they|somebody|someone {v:deed_past} {x:determined} {p:place}
+    / {p:place} they|somebody|someone {v:deed_past} {x:determined}
+{x} is free = there is|are no entrance|admission|entry fee|charge for {x:venue}
+    / {x:venue} charges no entrance|admission|entry fee? / admission|entrance|entry to {x:venue} is free
+{x} is not free = {x:venue} charges an? entrance|admission|entry fee?
+    / admission|entrance|entry to {x:venue} is not free
+    / there is an? entrance|admission|entry fee|charge for {x:venue}
 {x} allows up to {v} {r} = {x} allows|allow at most {v:value} {r:rest}
     / {x} allows|allow a maximum of {v:value} {r:rest} / {x} is|are rate limited to {v:value} {r:rest}
 pay {x} within {v} = {x:payment} is|are due within|in {v:lasting}
     / {x:payment} is|are payable within|in {v:lasting}
-{x} pays within {v} = {x's} payment term|terms is|are {v:lasting} / {x} has|have {v:lasting} to pay
+{x's} payment terms are {v} = {x's} payment term|terms is|are {v:lasting} / {x} has|have {v:lasting} to pay
     / {x} has|have payment terms of {v:lasting}
-no {x} left = the? {x:word} is|are sold out / the? {x:word} is|are all gone|used
-{x} belongs to {y} = {x:determined} is|are {y's:name}
-{x} are sent to {y} = {y} gets|get|receives|receive the|all {x:papers} / the|all {x:papers} go|goes|are|is sent? to {y}
-{x} costs {v} a {p} = {x} is {v:value} a|an|per|each|every {p:span} / {x} costs {v:value} an|each|every {p:span}
+{x} are sent to {y} = {y} gets|get|receives|receive the|all {x:notices} / the|all {x:papers} go|goes|are|is sent? to {y}
+{x} costs {v} a {p} = {x:priced} is {v:money} a|an|per|each|every {p:span} / {x} costs {v:value} an|each|every {p:span}
     / {x's} price is {v:value} a|an|per {p:span}
-    / the? price of|for {x} is {v:value} a|an|per {p:span}
-{x} costs {v} a {p:adverbial} = {x} costs {v:value} {p:adverbial}
+    / the? price of|for {x:word} is {v:value} a|an|per {p:span}
+{x} costs {v} a {p:adverbial} = {x} costs {v:value} {p:adverbial} / {x:priced} is {v:money} {p:adverbial}
+    / the|our|its {p:adverbial} {x:priced} is {v:money}
 {x} is forbidden = no {x:admitted} / {x:admitted} are not allowed|permitted|admitted|welcome
-    / we do? not allow|accept|admit|take {x:admitted}
+    / we do? not allow|accept|admit|take {x:admitted} / you may|can not bring {x:admitted}
 {x} is allowed = {x:admitted} are welcome|allowed|permitted|admitted / we allow|accept|admit|welcome {x:admitted}
-    / you|guests|visitors may|can bring {x:admitted}
+    / you may|can bring {x:admitted}
 {x} is {r} = you will|can find {x:determined} {r:place}
-the {x} is {v} = use {v:coded} as the|your {x:plain}
+the {x} is {v} = use {v:coded} as the|your {x:credential}
 {x} is self-employed = {x:who} works for himself|herself|themselves / {x:who} is|are his|her|their own boss
-{n} has {v} children = {n:people} are the? parents of {v:value} children?
+{n} has {v} children = {n} are the? parents of {v:value} children?
+    / {n:rest} are the? parents of {v:value} children?
 {x} excludes {y} = {x:prices} is|are without {y:tax} / {x:prices} does|do? not include {y:tax}
     / {y:tax} is|are not included in {x:prices} / {y:tax} comes|come on top of {x:prices}
-{x} includes {y} = {x:prices} is|are with {y:tax} / {y:tax} is|are included in {x:prices}
-{r:ing} {p} is forbidden = no {r:deed_noun} {p:place}
+{x} includes {y} = {y:tax} is|are included in {x:prices}
 {x} is {v} = {x:metering} shows|reads|displays|indicates {v:amount}
 {x} jest na emeryturze = {x} jest emerytem|emerytką
-{x} jest {v} = {x:attribute_pl} to {v:amount}
+{x} jest {v} = {x:attribute_pl} to {v:coded}
 {x} lasts {v} = {x:probation} period is|lasts {v:lasting}
 {r:base} needs {x} = no {r:rest} without {x} / without {x}, no {r:rest}
     / {r:rest} is|are possible|allowed only with {x} / {r:rest} is|are only possible|allowed with {x}
@@ -203,6 +213,11 @@ the {x} is {v} = use {v:coded} as the|your {x:plain}
     / {r:rest} is|are open|accessible|available only to|for {x:people}
     / {r:rest} is|are only open|accessible|available to|for {x:people} / {r:rest} is|are limited to {x:people}
     / only {x} may|can use|visit|enter|access {r:rest}
+    / nobody but|except {x:entitled} can|may use|visit|enter|access {r:rest}
+    / no one but|except {x:entitled} can|may use|visit|enter|access {r:rest}
+    / only {x:entitled} can|may use|visit|enter|access {r:rest}
+{r:ing} is only for {x} = only {x:entitled} can|may {r:verbal} / nobody but|except {x:entitled} can|may {r:verbal}
+    / no one but|except {x:entitled} can|may {r:verbal}
 only {x} can see {r} = {r:rest} is|are visible only|solely to {x} / {r:rest} is|are only visible to {x}
     / {r:rest} is|are visible to {x} only|alone|exclusively
 {x} is responsible for {y} = {y} is {x's:name} responsibility / responsibility for {y} lies with {x}
@@ -319,7 +334,11 @@ we {x:base} {p} = {x:deeds} happen|run {p:place}
 send {x} to {v} = {x:papers} goes|go to {v:name} / {x} goes|go to {v:email} / {x} is|are|must be sent to {v:email}
 {x} prefers {y} = {x} would rather be contacted|reached by {y:word}
 {x} is without {y} = {x} is|are {y:word} free / {x} contains|contain no {y:plain}
-{n} comes from {x} = {n:name} is {x:demonym}
+{n} comes from {x:nation} = {n:name} is {x:nation}
+{n} works in {y} = {n:name} is in the? {y:department} department|team?
+{n} is good at {y} = {n:who} plays {y:game} well
+{x} is leaking = {x:determined} has|have a leak / {x:determined} leaks|leak
+{v} of {x} {r:base} = {v:percent} of the {x:plural} {r:presently}
 {x} was {v} {u} late = {x} came|arrived {v:value} {u:span} late / {x} was late by {v:value} {u:span}
 {x} was {v} {u} early = {x} came|arrived {v:value} {u:span} early / {x} was early by {v:value} {u:span}
 no {x:one} = none of the? {x:subject}
@@ -336,7 +355,7 @@ admission to {x} costs {v} = {x} charges {v:value} for admission|entry
     / {x's} admission|entrance|entry fee|price|charge is {v:value}
     / entry|entrance|admission to {x} costs {v:value}
     / the admission|entrance|entry fee|price for|to|of {x} is {v:value}
-{x} was {v} = they|somebody|someone {v:past} {x:determined}
+{x} was {v:participle} = they|somebody|someone {v:past} {x:determined}
 {x} opens at {v} = {x's} opening time is {v:value} / the? opening time of {x} is {v:value}
 {x} closes at {v} = {x's} closing time is {v:value} / the? closing time of {x} is {v:value}
 {x} leaves at {v} = {x's} departure time? is at? {v:value} / the? departure time? of {x} is at? {v:value}
@@ -444,7 +463,6 @@ the address of {x} is {y} = can reach {x} at {y:web} / {x} is|are available|reac
 # What a statement of a change says of how it is now; it replaces what was so, and is not what the statement says.
 IMPLIED = """
 {x} is now the {r} = {x:name} took|takes over as the? {r:rest} / {x:name} has taken over as the? {r:rest}
-    / {x:name} stepped in as the? {r:rest}
 {x} is now in {y} = {x} had to be relocated|moved to {y:rest} / {x} was|were relocated to {y:rest}
     / {x} has|have been relocated to {y:rest}
 {x} is now called {y} = {x} was|were renamed to? {y:word} / {x} has|have been renamed to? {y:word}
@@ -522,13 +540,18 @@ ABLE = dict(
     """.split()
 )
 UNABLE = {f"{start}{adjective}": verb for adjective, verb in ABLE.items() for start in ("non", "non-", "un", "ir")}
-# Who made it, by what they did.
+# What they are of it who did that, whatever it is; and by a word that elsewhere is a post.
 MAKERS = dict(
     pair.split("/")
     for pair in """
-    author/wrote writer/wrote founder/founded director/directed designer/designed inventor/invented composer/composed
-    painter/painted builder/built creator/created publisher/published translator/translated producer/produced
-    discoverer/discovered winner/won developer/developed illustrator/illustrated sculptor/sculpted
+    founded/founder invented/inventor created/creator discovered/discoverer won/winner illustrated/illustrator
+    """.split()
+)
+WORKERS = dict(
+    pair.split("/")
+    for pair in """
+    wrote/author directed/director designed/designer composed/composer built/builder produced/producer
+    published/publisher translated/translator developed/developer sculpted/sculptor
     """.split()
 )
 # In whose hands it is, by what is done with it.
@@ -536,14 +559,37 @@ LED = dict(
     pair.split("/")
     for pair in """
     led/leader managed/manager headed/head chaired/chair coordinated/coordinator maintained/maintainer
-    coached/coach conducted/conductor supervised/supervisor trained/trainer organized/organizer organised/organizer
-    moderated/moderator represented/representative sponsored/sponsor owned/owner
+    coached/coach supervised/supervisor trained/trainer organized/organizer organised/organizer
+    moderated/moderator represented/representative sponsored/sponsor
     """.split()
 )
-DOERS = dict(
+# Where people come from, by what they are.
+NATIONS = dict(
     pair.split("/")
-    for pair in "teacher/teaches student/studies lecturer/lectures cook/cooks waiter/waits nurse/nurses".split()
+    for pair in """
+    american/usa british/britain english/england scottish/scotland welsh/wales irish/ireland german/germany
+    french/france spanish/spain italian/italy portuguese/portugal polish/poland dutch/netherlands swedish/sweden
+    danish/denmark norwegian/norway finnish/finland icelandic/iceland czech/czechia slovak/slovakia slovenian/slovenia
+    croatian/croatia serbian/serbia bosnian/bosnia albanian/albania macedonian/macedonia montenegrin/montenegro
+    bulgarian/bulgaria romanian/romania hungarian/hungary austrian/austria swiss/switzerland belgian/belgium
+    luxembourgish/luxembourg greek/greece turkish/turkey cypriot/cyprus maltese/malta russian/russia ukrainian/ukraine
+    belarusian/belarus moldovan/moldova estonian/estonia latvian/latvia lithuanian/lithuania georgian/georgia
+    armenian/armenia azerbaijani/azerbaijan kazakh/kazakhstan uzbek/uzbekistan mongolian/mongolia chinese/china
+    taiwanese/taiwan japanese/japan korean/korea vietnamese/vietnam thai/thailand cambodian/cambodia laotian/laos
+    burmese/burma malaysian/malaysia singaporean/singapore indonesian/indonesia filipino/philippines indian/india
+    pakistani/pakistan bangladeshi/bangladesh nepalese/nepal nepali/nepal afghan/afghanistan iranian/iran iraqi/iraq
+    syrian/syria lebanese/lebanon jordanian/jordan israeli/israel palestinian/palestine yemeni/yemen kuwaiti/kuwait
+    qatari/qatar egyptian/egypt libyan/libya tunisian/tunisia algerian/algeria moroccan/morocco sudanese/sudan
+    ethiopian/ethiopia eritrean/eritrea somali/somalia kenyan/kenya ugandan/uganda tanzanian/tanzania rwandan/rwanda
+    congolese/congo angolan/angola zambian/zambia zimbabwean/zimbabwe mozambican/mozambique namibian/namibia
+    botswanan/botswana nigerian/nigeria ghanaian/ghana senegalese/senegal malian/mali cameroonian/cameroon
+    liberian/liberia gambian/gambia canadian/canada mexican/mexico guatemalan/guatemala honduran/honduras
+    nicaraguan/nicaragua panamanian/panama cuban/cuba jamaican/jamaica haitian/haiti colombian/colombia
+    venezuelan/venezuela ecuadorian/ecuador peruvian/peru bolivian/bolivia chilean/chile argentinian/argentina
+    argentine/argentina uruguayan/uruguay paraguayan/paraguay brazilian/brazil australian/australia
+    """.split()
 )
+DOERS = dict(pair.split("/") for pair in "teacher/teaches lecturer/lectures".split())
 SPANNED = dict(
     pair.split("/") for pair in "hourly/hour daily/day weekly/week monthly/month yearly/year annually/year".split()
 )
@@ -561,7 +607,9 @@ CLOSED: dict[str, frozenset[str] | dict[str, str]] = {
     "doable": ABLE,
     "unable": UNABLE,
     "period": ADVERBS,
-    "maker": MAKERS,
+    "founded": MAKERS,
+    "wrote": WORKERS,
+    "nation": NATIONS,
     "led": LED,
     "doer": DOERS,
     "adverbial": SPANNED,
@@ -620,8 +668,33 @@ CLOSED |= {
         "role": "teacher coach manager trainer captain tutor mentor supervisor editor guide",
         "unit": "office team department project branch shop store programme program campaign desk workshop group lab",
         "traffic": """
-            cars trucks lorries vehicles motorbikes motorcycles cyclists pedestrians bikes bicycles traffic buses coaches
-            caravans drones visitors hikers swimmers
+            cars trucks lorries vehicles motorbikes motorcycles cyclists pedestrians bikes bicycles traffic buses
+            coaches caravans drones visitors hikers swimmers
+        """,
+        "entitled": """
+            admins administrators members staff employees residents owners managers customers subscribers editors
+            moderators users guests tenants drivers visitors holders teachers students contractors
+        """,
+        "work": """
+            film movie documentary play series novel book poem song album opera musical symphony ballet game app website
+            site logo poster house building bridge tower church chapel mural portrait statue sculpture painting cover
+            font tool
+        """,
+        "venue": """
+            museum zoo exhibition gallery festival concert park garden gardens castle fair pool market beach cathedral
+            tower show event
+        """,
+        "seats": "tickets seats",
+        "department": "marketing sales finance accounting engineering purchasing procurement logistics hr payroll",
+        "game": "chess tennis football soccer basketball volleyball badminton golf hockey rugby piano guitar violin",
+        "credential": "password passphrase pin code username login key port",
+        "notices": """
+            alerts alarms notifications newsletters reports mails emails letters complaints invoices bills copies
+            results updates warnings minutes
+        """,
+        "priced": """
+            parking membership subscription plan rent rental hire storage hosting tuition insurance ticket room desk
+            locker bike car boat garage
         """,
         "prices": "prices price rates rate quotes quote fees fee amounts amount costs cost",
         "tax": "vat gst tax taxes shipping delivery postage packaging breakfast tip tips service",
