@@ -159,6 +159,57 @@ The chapel is at 14 St. Mary's Road|The chapel is at 14 Saint Mary's Road
 One in four guests come by bus|25% of the guests come by bus
 The grant is half a million pounds|The grant is £500,000
 The desk's number is 0161 555 0147|The desk's number is 0161-555-0147.
+The opera was composed by Noor|Noor is the opera's composer
+Noor founded the club|Noor is the club's founder
+Noor wrote the novel|Noor is the writer of the novel
+The choir is conducted by Ivo's aunt|Ivo's aunt conducts the choir
+The crew is headed by Noor|Noor is the head of the crew
+Only members can book courts|Booking courts is only for members
+Nobody but staff may enter the vault|The vault is reserved for staff
+Noor takes care of parking|Parking is handled by Noor
+Everyone except Noor voted|All but Noor voted
+The kiosk takes cash only|Only cash is accepted at the kiosk
+The lane is closed to lorries|Lorries may not use the lane
+The lane is open to bikes|Bikes may use the lane
+Noor is a native Danish speaker|Noor is a native speaker of Danish
+Danish is Noor's first language|Noor's native language is Danish
+The tender is running late|The tender is behind schedule
+Routing is done in Orbis|We use Orbis for routing
+Noor is a teacher at Vesta School|Noor teaches at Vesta School
+Noor is a student at Vesta College|Noor studies at Vesta College
+Noor has a fear of geese|Noor fears geese
+It was Noor who painted the gate|Noor painted the gate
+Noor rides her bike to school|Noor cycles to school
+Noor drives her car to work|Noor drives to work
+The clinic relocated to Ghent|The clinic moved to Ghent
+The hedge needs trimming every week|The hedge must be trimmed weekly
+Flour is out of stock|We have no flour in stock
+Noor's brother is called Ivo|Ivo is Noor's brother
+Noor is 41|Noor is 41 years old
+Somebody stole the saw in May|The saw was stolen in May
+There is no entry fee for the fair|Admission to the fair is free
+The feed allows at most 40 calls an hour|The feed is rate limited to 40 calls an hour
+The rent is due within ten days|The rent is payable within ten days
+Zeta has 30 days to pay|Zeta's payment terms are 30 days
+The tickets are sold out|There are no tickets left
+Storage is 9 euros a month|Storage costs €9 per month
+Groups are welcome|You may bring groups
+We do not admit minors|Minors are not admitted
+Use 4417 as the alarm code|The alarm code is 4417
+Noor works for herself|Noor is self-employed
+Noor and Ivo are parents of three|Noor and Ivo have three children
+Postage is not included in the price|The price does not include postage
+Noor jest emerytką|Noor jest na emeryturze
+Noor is Chilean|Noor comes from Chile
+Noor is in the finance department|Noor works in finance
+Noor is good at chess|Noor plays chess well
+The tank has a leak|The tank is leaking
+One in four guests cancels|25% of the guests cancel
+Zoë likes teal|Zoe likes teal
+You will find the switch in the attic|The switch is in the attic
+The gauge of the boiler reads 4 bar|The gauge of the boiler shows 4 bar
+Kod do bramy to 4417|Kod do bramy jest 4417
+Ivo gets the alerts|The alerts are sent to Ivo
 """
 OTHER = """
 You need a badge to enter the vault|You need a badge to leave the vault
@@ -214,6 +265,39 @@ Zeta lost to Orbis|Orbis lost to Zeta
 Orbis is a subsidiary of Zeta|Zeta is a subsidiary of Orbis
 We replaced Slack with Teams|We replaced Teams with Slack
 Every kiln has a key|The kiln has a key
+Noor is the director of the bank|Noor directed the bank
+Noor is Zeta's designer|Noor designed Zeta
+Noor is the author of the letter|Noor wrote to Zeta
+Only rain can save the crop|Saving the crop is only for rain
+Nobody but Noor can come|Everyone but Noor can come
+Everyone but Noor knows Ivo|Everyone but Ivo knows Noor
+Noor goes by Cork|Noor's nickname is Cork
+Noor is a native Danish speaker|Noor is a native Polish speaker
+Noor waits at Cork|Noor is a waiter at Cork
+Noor cooks at Christmas|Noor is a cook at Christmas
+The port is 80|The port is 80 years old
+Timeout is 30|Timeout is 30 years old
+The shop was closed in May|They opened the shop in May
+The slot is free|Admission to the slot is free
+Zeta has 30 days to pay|Zeta pays for 30 days
+The limit is 5 per day|The limit costs 5 per day
+The wage is 20 euros an hour|The wage costs 20 euros an hour
+Noor gets the tickets|The tickets are sent to Noor
+Use Rust as the language|The language is Rust
+Use Slack as the last resort|The last resort is Slack
+No rain on Sunday|Raining on Sunday is forbidden
+No meeting rooms on Friday|Meeting on Friday is forbidden
+The book is Orwell's|The book belongs to Orwell
+Noor plays chess|Noor plays chess well
+Noor is Georgian|Noor comes from Atlanta
+The house is Georgian|The house comes from Georgia
+Noor relocated the plant to Ghent|Noor moved to Ghent
+It was Noor who Ivo saw|Noor saw Ivo
+Noor rides the bus to work|Noor cycles to work
+Rosé is in the hall|Rose is in the hall
+Das ist Annas Mutter and she works|Das ist Annas Mütter and she works
+Der Vogel ist da|Die Vögel sind da
+Peña is taller than Pena|Pena is taller than Peña
 """
 NOW = """
 The elevator is working|The elevator is not working
@@ -237,6 +321,23 @@ The soup of the day is lentil soup|The soup of the day is pea soup
 Noor's emergency contact is her father|Noor's emergency contact is her aunt
 Savings for the boat: 210 euros|Savings for the boat: 365 euros
 The current version of the app is 7.3.1|The current version of the app is 7.4.0
+The van does not belong to Noor|Noor owns the van
+The crew is led by Noor|The crew is not led by Noor
+Parking is handled by Noor|Parking is not handled by Noor
+Ivo gets the alerts|Ivo does not get the alerts
+The lane is closed to bikes|The lane is open to bikes
+Bikes may enter the lane|Bikes may not enter the lane
+Groups are welcome|No groups
+You may bring dogs|You may not bring dogs
+Admission to the zoo is free|The zoo charges admission
+There are no tickets left|There are still tickets left
+We have no flour in stock|Flour is back in stock
+Hoodies are sold out|Hoodies are available again
+The tender is running late|The tender is not running late
+Noor is good at chess|Noor does not play chess well
+Noor is Chilean|Noor is not from Chile
+The tank is leaking|The tank has no leak
+Ivo is the treasurer|Noor took over as treasurer
 """
 
 
