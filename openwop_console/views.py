@@ -248,6 +248,7 @@ def _artifact_page(
     stopped = found if found.disabled_at else found.part_of if found.is_disabled else None
     history = installed.history_of(scope, found)
     people = {found.installed_by, stopped.disabled_by if stopped else "", *(vote.person for vote in history.votes)}
+    people |= {history.proposal.closed_by} if history.proposal else set()
     context: dict[str, object] = {
         "nav": "installed",
         "now": timezone.now(),

@@ -201,6 +201,13 @@ def grants_at(gate: Gate) -> int:
     return int(Vote.objects.of(gate.tenant_id).filter(gate_id=gate.id, decision=Decision.GRANTED).count())
 
 
+def deciding_grant(gate: Gate) -> Vote:
+    """The grant that decided a granted gate: the last one, since a decided gate takes no more votes."""
+    rows = Vote.objects.of(gate.tenant_id).filter(gate_id=gate.id, decision=Decision.GRANTED)
+    found: Vote = rows.order_by("-id")[:1].get()
+    return found
+
+
 def _fact(cast: Vote, gate: Gate, granted: int) -> Event:
     gate_id = ids.wire("gate", gate.id)
     if cast.decision in VETOES:

@@ -88,13 +88,17 @@ def ask_to_apply(
 def _apply_directly(proposal: Proposal, revision: Revision, by: str, now: datetime) -> Activation:
     pins = {"proposalId": ids.wire("prop", proposal.id), "sha256": revision.sha256}
     run = installation.begin_directly(proposal.tenant_id, by=by, pins=pins, now=now)
-    installed = _install(proposal, revision, run, sha256=revision.sha256, approval_id=None, by=by, now=now)
+    installed = _install(proposal, revision, run, sha256=revision.sha256, granted=None, by=by, now=now)
     installation.end_directly(run, now=now)
     return Activation(proposal, None, installed.ref)
 
 
 def install_granted(run: Run, now: datetime) -> Installation:
-    """Install what the gate of ``run`` granted and mark the proposal applied. The engine holds the lock of the run."""
+    """Install what the gate of ``run`` granted and mark the proposal applied. The engine holds the lock of the run.
+
+    The installation is the act of the principal whose vote decided the gate; the audit record names also the one who
+    requested the approval, whose permission to do so was checked then.
+    """
     run.refuse_effects()
     granted = gate.gate_of_run(run)
     if granted is None or granted.state != GateState.GRANTED or granted.closed_at is not None:
@@ -104,7 +108,13 @@ def install_granted(run: Run, now: datetime) -> Installation:
         raise Conflict(f"Proposal is {proposal.state}; nothing was installed.", state=proposal.state, action="apply")
     revision = revisions.get_by_number(proposal, granted.revision)
     installed = _install(
-        proposal, revision, run, sha256=granted.sha256, approval_id=granted.id, by=granted.opened_by, now=now
+        proposal,
+        revision,
+        run,
+        sha256=granted.sha256,
+        granted=granted,
+        by=gate.deciding_grant(granted).principal,
+        now=now,
     )
     gate.close(granted, GateState.GRANTED, now=now)
     return installed
@@ -116,16 +126,18 @@ def _install(
     run: Run,
     *,
     sha256: str,
-    approval_id: UUID | None,
+    granted: Gate | None,
     by: str,
     now: datetime,
 ) -> Installation:
     installed = installation.install(proposal, revision, sha256=sha256, by=by, now=now)
-    proposal.approval_id, proposal.installed_ref = approval_id, installed.ref
+    proposal.approval_id, proposal.installed_ref = granted.id if granted else None, installed.ref
     leave_review(proposal, "apply", by=by, now=now)
-    approval = ids.wire("gate", approval_id)
+    approval = ids.wire("gate", proposal.approval_id)
     runs.note(run, ProposalActivated(proposal.id, proposal.kind, approval, installed.ref), now=now)
     details = {"installedArtifactRef": installed.ref, "sha256": installed.sha256, "runId": ids.wire("run", run.id)}
+    if granted:
+        details["requestedBy"] = granted.opened_by
     revisions.audit_step(proposal, "install", by=by, now=now, approvalId=approval, **details)
     return installed
 

@@ -1,15 +1,18 @@
 """Installed: what runs use now, where it came from, and how it is stopped, started and rolled back from the page."""
 
 import json
+import re
 from typing import Any
 
 import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from memory.host import audit, ids, registry, scheduling
 from memory.host.models import ArtifactKind, Schedule
+from proposals import lifecycle
 from proposals.models import GateState, Proposal, State
 from tests import building, proposing
 from tests.pages.conftest import SignIn, body_of, standing
@@ -147,6 +150,19 @@ def test_the_page_of_a_version_names_who_approved_it_and_the_runs_that_used_it(a
     assert "granted by" in shown
     assert f"/runs/{run}" in shown
     assert "<dt>Proposal</dt>" in shown
+
+
+def test_the_page_of_a_version_in_force_again_says_by_whose_approval(ada: Client) -> None:
+    first, _ = two_versions()
+    again = lifecycle.propose(building.scope(role="author"), str(first.installed_ref), now=timezone.now())
+    vera = building.scope(owner=building.operator(email="vera@acme.example"))
+    gate = proposing.opened(again)
+    proposing.decide(again, gate, by=vera)
+    proposing.advance(gate)
+    shown = body_of(ada.get(f"/artifacts/{first.installed_ref}"))
+    assert "vera@acme.example" not in shown.partition("<dt>Installed</dt>")[2].partition("</dd>")[0]
+    proposal = shown.partition("<dt>Proposal</dt>")[2].partition("</dd>")[0]
+    assert re.search("in force again.* by .*vera@acme.example", proposal, re.DOTALL)
 
 
 @pytest.mark.engines

@@ -678,6 +678,23 @@ def test_an_installed_proposal_says_who_approved_it_how_soon_it_was_installed_an
     assert f'href="/runs/{ids.wire("run", run.id)}"' in facts
 
 
+def test_an_installation_is_said_to_be_by_the_one_whose_approval_installed_it(ada: Client) -> None:
+    operators = {name: building.operator(email=f"{name}@acme.example") for name in ("rosa", "vera")}
+    rosa, vera = (building.scope(owner=operators[name]) for name in ("rosa", "vera"))
+    made = proposing.propose()
+    gate = proposing.ask(made, by=rosa).gate
+    assert gate
+    proposing.decide(made, gate, by=vera)
+    proposing.advance(gate)
+    timeline = body_of(ada.get(page_of(made))).partition('class="timeline"')[2].partition("</ol>")[0]
+    told = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", timeline))
+    assert "Approval requested by rosa@acme.example" in told
+    assert "Installed by vera@acme.example" in told
+    version = body_of(ada.get(f"/artifacts/{proposing.fresh(made).installed_ref}"))
+    installed = version.partition("<dt>Installed</dt>")[2].partition("</dd>")[0]
+    assert "vera@acme.example" in installed
+
+
 def test_the_chains_of_a_pack_are_drawn_and_listed_with_what_is_new_marked(ada: Client) -> None:
     nodes = [*proposing.CHAIN["dag"]["nodes"], {"id": "third", "typeId": "core.noop", "config": {}}]
     edges = [*proposing.CHAIN["dag"]["edges"], {"from": "keep", "to": "third"}]

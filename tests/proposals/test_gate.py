@@ -66,6 +66,31 @@ def test_a_grant_installs_exactly_the_approved_bytes_and_tells_it_before_the_run
     assert actions(made) == ["proposal.create", "proposal.gate.open", "proposal.vote", "proposal.install"]
 
 
+@pytest.mark.engines
+@pytest.mark.parametrize("worker_first", [True, False])
+def test_the_installation_is_the_act_of_the_one_whose_vote_decided_and_names_the_one_who_asked(
+    worker_first: bool,
+) -> None:
+    proposing.policy(quorum=2)
+    made = proposing.propose()
+    rosa, first, ada = (building.scope(role="reviewer") for _ in range(3))
+    gate = proposing.ask(made, by=rosa).gate
+    assert gate
+    if worker_first:
+        proposing.advance(gate)
+    proposing.decide(made, gate, by=first)
+    proposing.decide(made, gate, by=ada)
+    run = proposing.advance(gate)
+    proposing.ask(made, by=rosa)
+    done = proposing.fresh(made)
+    installed = registry.current(made.tenant_id, "prompt-template", "triage.summary")
+    assert installed is not None
+    assert (done.closed_by, installed.installed_by) == (ada.principal.id, ada.principal.id)
+    assert run.principal == rosa.principal.id, "the run belongs to the one who asked for it, as before"
+    [record] = [each for each in audit.newest(made.tenant_id) if each.action == "proposal.install"]
+    assert (record.actor, record.facts["requestedBy"]) == (ada.principal.id, rosa.principal.id)
+
+
 def test_a_vote_that_is_faster_than_the_worker_counts_and_the_log_tells_the_same_story() -> None:
     made = proposing.propose()
     gate = opened(made)

@@ -109,8 +109,13 @@ def test_an_owner_installs_directly_where_the_host_has_no_gates(settings: Settin
     assert refused.value.details == {"requiredScope": "proposals:activate"}
     with pytest.raises(Forbidden):
         proposing.ask(made, by=building.scope(role="owner", agents=("acme.writer",)))
-    activation = proposing.ask(made, by=building.scope(role="owner"))
+    owner = building.scope(role="owner")
+    activation = proposing.ask(made, by=owner)
     assert (activation.gate, activation.installed_ref) == (None, "prompt:triage.summary@1.1.0")
+    assert proposing.fresh(made).closed_by == owner.principal.id
+    [record] = audit.newest(made.tenant_id, limit=1)
+    assert (record.action, record.actor) == ("proposal.install", owner.principal.id)
+    assert "requestedBy" not in record.facts
     fact = event_log.list_events_about(made.tenant_id, made.id)[-1]
     assert fact.payload["installedArtifactRef"] == activation.installed_ref
     assert "approvalId" not in fact.payload

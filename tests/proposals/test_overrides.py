@@ -79,6 +79,20 @@ def test_an_override_counts_as_one_grant_of_a_larger_quorum() -> None:
     assert proposing.decide(made, gate).state == "granted"
 
 
+def test_what_an_override_installs_is_installed_by_the_one_who_overrode() -> None:
+    proposing.policy(quorum=2, override_bypasses_quorum=True)
+    made = proposing.propose()
+    asker, owner = building.scope(role="reviewer"), building.scope(role="owner")
+    gate = proposing.ask(made, by=asker).gate
+    assert gate
+    proposing.decide(made, gate)
+    override(made, gate, owner)
+    proposing.advance(gate)
+    [record] = [each for each in audit.newest(made.tenant_id) if each.action == "proposal.install"]
+    assert (record.actor, record.facts["requestedBy"]) == (owner.principal.id, asker.principal.id)
+    assert proposing.fresh(made).closed_by == owner.principal.id
+
+
 @pytest.mark.parametrize("role", ["viewer", "author", "agent", "reviewer", "operator", "auditor"])
 def test_nobody_but_an_owner_overrides_and_the_denial_is_on_record(role: str) -> None:
     made = proposing.propose()

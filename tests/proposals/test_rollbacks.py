@@ -73,6 +73,25 @@ def test_it_installs_the_very_bytes_of_before_as_the_very_version_of_before() ->
     assert (current(done).ref, again.installed_ref) == (SECOND, SECOND)
 
 
+def test_a_rollback_is_the_act_of_the_one_who_approved_it_and_who_installed_the_version_first_stays_so() -> None:
+    done = versions()
+    first = current(done)
+    before = registry.by_ref(done.tenant_id, FIRST)
+    made = back()
+    asker, ada = building.scope(role="reviewer"), building.scope(role="reviewer")
+    gate = proposing.ask(made, by=asker).gate
+    assert gate
+    proposing.decide(made, gate, by=ada)
+    proposing.advance(gate)
+    again = current(done)
+    assert (again.ref, again.installed_by) == (FIRST, before.installed_by)
+    assert first.ref == SECOND
+    assert proposing.fresh(made).closed_by == ada.principal.id
+    [record] = audit.newest(done.tenant_id, limit=1)
+    assert (record.action, record.actor) == ("proposal.install", ada.principal.id)
+    assert record.facts["requestedBy"] == asker.principal.id
+
+
 def test_runs_resolve_it_again_and_those_of_before_keep_what_they_had() -> None:
     done = versions()
     owner = building.scope()
