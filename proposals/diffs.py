@@ -1,9 +1,10 @@
-"""The diff of two artifacts, by line and by word, for the page. Pure.
+"""The diff of two artifacts, by line and by word, for the page. Pure, but for the sizes that it remembers.
 
 It compares a readable form: members sorted, one per line, and strings split at their line breaks; so two texts with
 equal JSON values do not differ.
 """
 
+import hashlib
 import json
 import re
 from collections.abc import Iterator
@@ -11,11 +12,26 @@ from collections.abc import Iterator
 from memory.text import differences
 from memory.text.differences import ADDED, CHANGED, MAX_LINES, REMOVED, SAME, Diff, Piece
 
-__all__ = ["ADDED", "CHANGED", "MAX_LINES", "REMOVED", "SAME", "Diff", "Piece", "between", "readable", "size_of_change"]
+__all__ = [
+    "ADDED",
+    "CHANGED",
+    "MAX_LINES",
+    "REMOVED",
+    "SAME",
+    "Diff",
+    "Piece",
+    "between",
+    "readable",
+    "remembered_size",
+    "size_of_change",
+]
 
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 INDENT = "  "
+SIZES_KEPT = 10_000
 LINE_BREAK_IN_A_STRING = re.compile(r"(?<!\\)((?:\\\\)*)\\n")
+
+_sizes: dict[tuple[bytes, bytes], tuple[int, int]] = {}
 
 
 def between(old: str, new: str) -> Diff:
@@ -26,6 +42,22 @@ def between(old: str, new: str) -> Diff:
 def size_of_change(old: str, new: str) -> tuple[int, int]:
     """The numbers of lines added and removed in ``between``; a changed line counts in both."""
     return differences.size(readable(old), readable(new))
+
+
+def remembered_size(old: str, new: str) -> tuple[int, int]:
+    """``size_of_change``, remembered by the digests of both texts: a list shows the same changes again and again."""
+    key = (_digest(old), _digest(new))
+    found = _sizes.get(key)
+    if found is None:
+        found = size_of_change(old, new)
+        if len(_sizes) >= SIZES_KEPT:
+            _sizes.clear()
+        _sizes[key] = found
+    return found
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
 def readable(text: str) -> list[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 
 from memory import run_timeline
 from memory.agents import INHERITED
@@ -77,24 +77,19 @@ class Effect:
 
 def impact_of(proposal: Proposal, made: list[Revision]) -> Effect:
     """Read the effect of the proposal; ``made`` are its revisions, newest first."""
-    tenant_id, text = proposal.tenant_id, made[0].text
-    ref = proposal.installed_ref or proposal.uninstalled_ref
-    installation = registry.by_ref(tenant_id, ref) if ref else None
-    name = artifacts.name_in(proposal.kind, text)
-    parts = registry.parts_of(installation) if installation else []
-    agents = _agents(proposal.kind, text, parts)
-    installed_now = registry.current(tenant_id, proposal.kind, name) if name else None
-    mine = [each.id for each in (installation, *parts) if each]
-    others = _uses_of_other_versions(proposal, name, agents, mine)
+    tenant_id = proposal.tenant_id
+    places = places_of(tenant_id, [(proposal, made[0].text)])[proposal.id]
+    installation, mine = places.installation, places.own
+    others = _uses_of_other_versions(proposal, places.name, places.agents, mine)
     same = Installation.objects.of(tenant_id).filter(kind=proposal.kind, sha256__in=[each.sha256 for each in made])
     runs = Run.objects.of(tenant_id).filter(system=False)
     since = runs.filter(created_at__gte=installation.installed_at) if installation else runs.none()
     return Effect(
         installation=installation,
-        parts=parts,
-        installed_now=installed_now,
-        stands=_place(installed_now, _current_agents(proposal, name, agents), agents),
-        replaced=_replaced(proposal, installation, agents, mine) if installation else None,
+        parts=places.parts,
+        installed_now=places.installed_now,
+        stands=places.stands,
+        replaced=places.replaced,
         uses=registry.uses_of(tenant_id, mine, limit=USES_SHOWN) if installation else [],
         uses_total=registry.count_uses(tenant_id, mine) if installation else 0,
         other_uses=list(others.select_related("run", "installation").order_by("-id")[:USES_SHOWN]),
@@ -103,14 +98,6 @@ def impact_of(proposal: Proposal, made: list[Revision]) -> Effect:
         runs_since_installed=since.count(),
         same_bytes=list(same.exclude(id__in=mine).order_by("id").values_list("ref", flat=True)),
     )
-
-
-def _agents(kind: str, text: str, parts: Iterable[Installation]) -> list[str]:
-    """The agent ids of a pack, in its order; of a forgotten artifact, those of its installed parts."""
-    if kind != Kind.AGENT_PACK:
-        return []
-    named = [each["agentId"] for each in json.loads(text).get("agents", ())]
-    return list(dict.fromkeys([*named, *(part.name for part in parts)]))
 
 
 def _uses_of_other_versions(
@@ -124,31 +111,119 @@ def _uses_of_other_versions(
     return rows.exclude(installation_id__in=list(mine))
 
 
-def _current_agents(proposal: Proposal, name: str, agents: Collection[str]) -> list[Installation]:
-    """The current installations of these agent ids that did not come with the pack of this name."""
-    if not agents:
+# What a proposal's artifact replaces, for one proposal or for the rows of a list, in as many queries.
+
+
+@dataclass(slots=True)
+class Places:
+    """The place of one proposal's artifact: what is installed from it, what stands there now, and what it replaced.
+
+    ``name`` is that of the artifact ("" without one), ``agents`` are the ids of a pack's agents, in its order.
+    """
+
+    proposal: Proposal
+    name: str
+    installation: Installation | None
+    parts: list[Installation]
+    agents: list[str]
+    installed_now: Installation | None = None
+    stands: Place | None = None
+    replaced: Place | None = None
+
+    @property
+    def in_production(self) -> Place | None:
+        """What runs resolve without this proposal: what it replaced, or would replace; None for nothing."""
+        return self.replaced if self.installation else self.stands
+
+    @property
+    def own(self) -> list[UUID]:
+        """The installations from this proposal: the version and its parts."""
+        return [each.id for each in (self.installation, *self.parts) if each]
+
+    @property
+    def moments(self) -> set[datetime | None]:
+        """When the version came into force; what was superseded then is what it replaced."""
+        return {self.installation.installed_at, self.proposal.closed_at} - {None} if self.installation else set()
+
+
+def places_of(tenant_id: UUID, current: Collection[tuple[Proposal, str]]) -> dict[UUID, Places]:
+    """By proposal: the place of its artifact, which is the text beside it. At most six queries, for any number."""
+    refs = {proposal.id: proposal.installed_ref or proposal.uninstalled_ref for proposal, _ in current}
+    wanted = set(refs.values()) - {""}
+    rows = Installation.objects.of(tenant_id).select_related("part_of")
+    installed = {row.ref: row for row in rows.filter(ref__in=wanted)} if wanted else {}
+    parts: dict[UUID | None, list[Installation]] = {row.id: [] for row in installed.values()}
+    if parts:
+        for part in Installation.objects.of(tenant_id).filter(part_of_id__in=list(parts)).defer("text"):
+            parts[part.part_of_id].append(part)
+    found: dict[UUID, Places] = {}
+    for proposal, text in current:
+        there = installed.get(refs[proposal.id])
+        brought = sorted(parts[there.id], key=lambda part: (part.kind, part.name, part.id)) if there else []
+        name, agents = artifacts.name_in(proposal.kind, text), _agents(proposal.kind, text, brought)
+        found[proposal.id] = Places(proposal, name, there, brought, agents)
+    _add_standing(tenant_id, found.values())
+    _add_replaced(tenant_id, found.values())
+    return found
+
+
+def _agents(kind: str, text: str, parts: Iterable[Installation]) -> list[str]:
+    """The agent ids of a pack, in its order; of a forgotten artifact, those of its installed parts."""
+    if kind != Kind.AGENT_PACK:
         return []
-    rows = Installation.objects.of(proposal.tenant_id).select_related("part_of")
-    found = rows.filter(kind=ArtifactKind.AGENT, name__in=list(agents), superseded_at=None)
-    return [each for each in found if each.part_of is None or each.part_of.name != name]
+    named = [each["agentId"] for each in json.loads(text).get("agents", ())]
+    return list(dict.fromkeys([*named, *(part.name for part in parts)]))
 
 
-def _replaced(
-    proposal: Proposal, installation: Installation, agents: Sequence[str], mine: Collection[UUID]
-) -> Place | None:
-    """What the installation replaced: whatever was superseded at that moment, else the previous version."""
-    moments = {installation.installed_at, proposal.closed_at} - {None}
-    rows = Installation.objects.of(proposal.tenant_id).exclude(id__in=list(mine)).filter(superseded_at__in=moments)
-    alone = rows.filter(kind=ArtifactKind.AGENT, name__in=list(agents), part_of=None) if agents else rows.none()
-    return _place(_version_before(installation, moments), list(alone), agents)
+def _add_standing(tenant_id: UUID, wanted: Collection[Places]) -> None:
+    """Add what runs resolve now by each name, with the agents of the pack that did not come with it."""
+    named = Q(kind__in={each.proposal.kind for each in wanted}, name__in={each.name for each in wanted} - {""})
+    acting = Q(kind=ArtifactKind.AGENT, name__in={agent for each in wanted for agent in each.agents})
+    rows = Installation.objects.of(tenant_id).select_related("part_of").filter(named | acting, superseded_at=None)
+    there = {(row.kind, row.name): row for row in rows}
+    for each in wanted:
+        each.installed_now = there.get((each.proposal.kind, each.name)) if each.name else None
+        agents = [row for agent in each.agents if (row := there.get((ArtifactKind.AGENT, agent)))]
+        foreign = [row for row in agents if row.part_of is None or row.part_of.name != each.name]
+        each.stands = _place(each.installed_now, foreign, each.agents)
 
 
-def _version_before(installation: Installation, moments: Collection[datetime | None]) -> Installation | None:
-    known = registry.versions(installation.tenant_id, installation.kind, installation.name)
-    others = [each for each in known if each.id != installation.id]
-    taken = [each for each in others if each.superseded_at in moments]
-    earlier = [each for each in others if each.installed_at < installation.installed_at]
-    return next(iter([*taken, *earlier]), None)
+def _add_replaced(tenant_id: UUID, wanted: Collection[Places]) -> None:
+    """Add what each installation replaced: whatever was superseded at that moment, else the previous version."""
+    ours = [(each, each.installation) for each in wanted if each.installation]
+    if not ours:
+        return
+    named = Q(kind__in={there.kind for _, there in ours}, name__in={there.name for _, there in ours})
+    alone = Q(kind=ArtifactKind.AGENT, name__in={agent for each, _ in ours for agent in each.agents}, part_of_id=None)
+    moments = {moment for each, _ in ours for moment in each.moments}
+    rows = Installation.objects.of(tenant_id).filter(named | alone, superseded_at__in=moments)
+    taken = list(rows.order_by("-id"))
+    versions: dict[UUID, Installation] = {}
+    agents: dict[UUID, list[Installation]] = {}
+    for each, there in ours:
+        then = [row for row in taken if row.superseded_at in each.moments and row.id not in each.own]
+        same = [row for row in then if (row.kind, row.name) == (there.kind, there.name)]
+        if same:
+            versions[each.proposal.id] = same[0]
+        acting = [row for row in then if row.kind == ArtifactKind.AGENT and row.part_of_id is None]
+        agents[each.proposal.id] = [row for row in acting if row.name in each.agents]
+    before = _versions_before(tenant_id, {there.id for each, there in ours if each.proposal.id not in versions})
+    for each, there in ours:
+        version = versions.get(each.proposal.id) or before.get(there.id)
+        each.replaced = _place(version, agents[each.proposal.id], each.agents)
+
+
+def _versions_before(tenant_id: UUID, installations: Collection[UUID]) -> dict[UUID, Installation]:
+    """By installation: the version of the same name that was installed last before it."""
+    if not installations:
+        return {}
+    rows = Installation.objects.of(tenant_id)
+    older = rows.filter(kind=OuterRef("kind"), name=OuterRef("name"), installed_at__lt=OuterRef("installed_at"))
+    latest = Subquery(older.order_by("-id").values("id")[:1])
+    pairs = rows.filter(id__in=installations).annotate(before=latest).exclude(before=None).values_list("id", "before")
+    before = dict(pairs)
+    found = {row.id: row for row in rows.filter(id__in=before.values())}
+    return {there: found[each] for there, each in before.items()}
 
 
 def _place(there: Installation | None, agents: list[Installation], order: Sequence[str]) -> Place | None:

@@ -6,7 +6,7 @@ The number of queries does not depend on the length of a list, and every list ha
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
@@ -21,7 +21,8 @@ from memory.host.expiry import expired, unexpired
 from memory.host.paging import Page, behind, cut
 from memory.host.proposal_links import Citation
 from memory.host.tenancy import TenantScope
-from proposals import rules
+from proposals import diffs, impact, rules
+from proposals.impact import Place
 from proposals.models import UNDER_REVIEW, Decision, Gate, GateState, Proposal, Revision, Vote
 
 NONE, WAITING, GRANTED, OVERRIDDEN = "none", "waiting", "granted", "overridden"
@@ -347,7 +348,8 @@ def _count_each(conditions: dict[str, Q], rows: QuerySet[Proposal]) -> dict[str,
 class Row:
     """A row of the inbox: the proposal, the size of its change, and its latest gate with its standing.
 
-    ``grants`` counts the grants at that gate; ``overridden`` says whether one of them is an override.
+    ``grants`` counts the grants at that gate; ``overridden`` says whether one of them is an override. The change is the
+    one that the page of the proposal opens with; its size and the digest are left out of a selection (``chosen``).
     """
 
     proposal: Proposal
@@ -447,24 +449,23 @@ def _behind(
 ) -> tuple[list[Row], UUID | None]:
     """The next ``size`` rows, and the cursor of the page after them or None."""
     lines, last = cut(_lines(scope.tenant_id, behind(found, after), size + 1, now), size)
-    return lines, last.proposal.id if last else None
+    return _with_sizes(scope.tenant_id, lines), last.proposal.id if last else None
 
 
 def _lines(tenant_id: UUID, found: QuerySet[Proposal], limit: int, now: datetime) -> list[Row]:
-    """The first ``limit`` proposals as rows, in four queries."""
+    """The first ``limit`` proposals as rows, in three queries."""
     gate_id = Subquery(latest_gate(tenant_id).values("id")[:1])
     rows: list[Any] = list(
         found.annotate(stands=standing_expression(tenant_id, now=now), gate_id=gate_id).defer(*UNREAD)[:limit]
     )
     gates = Gate.objects.of(tenant_id).in_bulk_by_id([row.gate_id for row in rows if row.gate_id])
     votes = _votes(tenant_id, list(gates))
-    sizes = _sizes(tenant_id, [row.id for row in rows])
-    return [_line(row, gates.get(row.gate_id), votes.get(row.gate_id, (0, False)), sizes[row.id]) for row in rows]
+    return [_line(row, gates.get(row.gate_id), votes.get(row.gate_id, (0, False))) for row in rows]
 
 
-def _line(row: Any, gate: Gate | None, votes: tuple[int, bool], size: tuple[int, int, str]) -> Row:
-    (grants, overridden), (added, removed, sha256) = votes, size
-    return Row(row, gate, row.stands, grants, overridden, added, removed, sha256)
+def _line(row: Any, gate: Gate | None, votes: tuple[int, bool]) -> Row:
+    grants, overridden = votes
+    return Row(row, gate, row.stands, grants, overridden)
 
 
 def _votes(tenant_id: UUID, gates: list[UUID]) -> dict[UUID, tuple[int, bool]]:
@@ -477,8 +478,19 @@ def _votes(tenant_id: UUID, gates: list[UUID]) -> dict[UUID, tuple[int, bool]]:
     return cast
 
 
-def _sizes(tenant_id: UUID, proposals: list[UUID]) -> dict[UUID, tuple[int, int, str]]:
-    """By proposal: the lines that its current revision adds and removes, and its digest."""
-    standing_now = Revision.objects.of(tenant_id).filter(proposal_id__in=proposals, number=F("proposal__revision"))
-    sizes = standing_now.values_list("proposal_id", "lines_added", "lines_removed", "sha256")
-    return {proposal_id: (added, removed, sha256) for proposal_id, added, removed, sha256 in sizes}
+def _with_sizes(tenant_id: UUID, rows: list[Row]) -> list[Row]:
+    """The rows with the digests of their current revisions and the sizes of their changes."""
+    mine = [row.proposal.id for row in rows]
+    current = Revision.objects.of(tenant_id).filter(proposal_id__in=mine, number=F("proposal__revision"))
+    made = {each.proposal_id: each for each in current.defer("title", "rationale", "note")}
+    places = impact.places_of(tenant_id, [(row.proposal, made[row.proposal.id].text) for row in rows])
+    return [_with_size(row, made[row.proposal.id], places[row.proposal.id].in_production) for row in rows]
+
+
+def _with_size(row: Row, made: Revision, before: Place | None) -> Row:
+    """Compare with what the page compares with: production, else the previous revision, else nothing."""
+    if before or made.number == 1:
+        added, removed = diffs.remembered_size(before.text if before else "", made.text)
+    else:  # the texts of a forgotten proposal are all the same
+        added, removed = (0, 0) if made.forgotten_at else (made.lines_added, made.lines_removed)
+    return replace(row, added=added, removed=removed, sha256=made.sha256)

@@ -23,7 +23,7 @@ from memory.host.runs import RunOrder
 from memory.host.tenancy import TenantScope
 from memory.reasons import stored_reason
 from memory.text.matching import FORGOTTEN
-from proposals import artifacts, comments, drafts, duplicates, gate, installation, policies, revisions, rules
+from proposals import artifacts, comments, drafts, duplicates, gate, impact, installation, policies, revisions, rules
 from proposals.drafts import Change, ProposalDraft
 from proposals.gate import LockedProposal, lock_proposal, lock_with_run
 from proposals.models import UNDER_REVIEW, Decision, Gate, GateState, Kind, Proposal, Purpose, Revision, State, Vote
@@ -225,7 +225,7 @@ def create(scope: TenantScope, draft: ProposalDraft, *, run: Run | None = None, 
             created_at=now,
             updated_at=now,
         ).insert(by=WRITER)
-        revisions.add(proposal, sealed, texts, against=_installed_text(proposal, sealed.text), by=author, now=now)
+        revisions.add(proposal, sealed, texts, against=_text_in_production(proposal, sealed.text), by=author, now=now)
         with _intake(scope, run, now) as log:
             sources = tuple(proposal.source_run_ids)
             runs.note(log, ProposalCreated(proposal.id, proposal.kind, sources, proposal.duplicate_of), now=now)
@@ -247,10 +247,9 @@ def _is_new(draft: ProposalDraft) -> bool:
     return draft.purpose == Purpose.INSTALL
 
 
-def _installed_text(proposal: Proposal, text: str) -> str:
-    """The text that is installed under the name of the artifact ``text``; "" without one."""
-    name = artifacts.name_in(proposal.kind, text)
-    there = registry.current(proposal.tenant_id, proposal.kind, name) if name else None
+def _text_in_production(proposal: Proposal, text: str) -> str:
+    """What runs resolve today where the new proposal's artifact ``text`` would be installed; "" for nothing."""
+    there = impact.places_of(proposal.tenant_id, [(proposal, text)])[proposal.id].in_production
     return there.text if there else ""
 
 

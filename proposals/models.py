@@ -147,7 +147,7 @@ class Revision(TenantOwned):
     (UTF-8): the one that a reviewer sees, a gate pins and the installation has. ``canonical_sha256`` is the digest of
     the JCS form (RFC 8785), equal for texts with equal values. ``structure`` is the digest of what the artifact does,
     independent of its name (``duplicates``). ``lines_added`` and ``lines_removed`` count against the previous revision
-    or, for the first one, the installed version.
+    or, for the first one, what runs resolved when it was proposed.
     """
 
     writer = "proposals.revisions"

@@ -266,6 +266,58 @@ def test_a_row_says_how_big_the_change_is_who_made_it_and_what_it_restates(ada: 
     assert "duplicate of prompt:tri" in shown
 
 
+def change_shown(browser: Client, made: Proposal) -> tuple[str, str]:
+    """The change of the proposal in the list, and above the difference on its page."""
+    row = body_of(browser.get("/proposals")).partition(f'href="{proposing.page_of(made)}" data-open')[2]
+    page = body_of(browser.get(proposing.page_of(made))).partition('class="diff-head"')[2]
+    return lines_of(row), lines_of(page)
+
+
+def lines_of(shown: str) -> str:
+    found = re.search(r'diff-added">\+([0-9,]+).*?diff-removed">\u2212([0-9,]+)', shown, re.DOTALL)
+    assert found
+    return f"+{found[1]} -{found[2]}"
+
+
+def revised(made: Proposal, text: str) -> Proposal:
+    """The proposal with another text of its artifact."""
+    return lifecycle.revise(building.scope(role="author"), made.id, Change(artifact=text), now=timezone.now())
+
+
+@pytest.mark.engines
+def test_a_row_and_the_page_of_its_proposal_say_one_size_of_the_change(ada: Client) -> None:
+    building.install_agent("acme", {"agentId": "private.acme.clerk", "packVersion": "0.9.0"})
+    pack = proposing.propose(text=proposing.agent_pack(), kind="agent-pack")
+    porters = proposing.agent_pack({"agentId": "private.acme.porter"}, name="private.acme.porters")
+    first_pack = proposing.applied(text=porters, kind="agent-pack")
+    first = proposing.applied(text=proposing.artifact(version="1.0.0", text="One.\nTwo.\nThree."))
+    second = proposing.applied(text=proposing.artifact(version="2.0.0", text="Two."))
+    older = proposing.propose(text=proposing.artifact(version="3.0.0", text="One."))
+    revised(older, proposing.artifact(version="3.0.0", text="Four.\nFive."))
+    new = proposing.propose(text=proposing.artifact(templateId="desk.new", text="New."))
+    revised(new, proposing.artifact(templateId="desk.new", text="Newer.\nNewest."))
+    back = lifecycle.propose(building.scope(role="author"), str(first.installed_ref), now=timezone.now())
+    for made in (pack, first_pack, first, second, older, new, back):
+        listed, shown = change_shown(ada, made)
+        assert listed == shown, made.title
+    assert change_shown(ada, pack)[0] != change_shown(ada, first_pack)[0], "the clerk was installed on its own already"
+    told = json.loads(body_of(ada.get("/proposals?format=json&kind=agent-pack")))["proposals"]
+    [row] = [each for each in told if each["id"] == ids.wire("prop", pack.id)]
+    assert f"+{row['linesAdded']} -{row['linesRemoved']}" == change_shown(ada, pack)[0]
+    few = queries(ada, "/proposals")
+    for number in range(3, 6):
+        proposing.applied(text=proposing.artifact(version=f"{number}.0.0", text=f"Number {number}."))
+        proposing.propose(text=proposing.agent_pack(name=f"private.acme.pack{number}"), kind="agent-pack")
+    assert queries(ada, "/proposals") <= few
+
+
+def test_the_change_of_a_row_follows_what_comes_into_force_meanwhile(ada: Client) -> None:
+    made = proposing.propose(text=proposing.artifact(version="2.0.0", text="Two."))
+    before = change_shown(ada, made)
+    proposing.applied(text=proposing.artifact(version="1.0.0", text="Two."))
+    assert change_shown(ada, made) == ("+1 -1", "+1 -1") != before
+
+
 def test_a_fuller_inbox_needs_no_more_queries_page_file_or_confirmation(ada: Client) -> None:
     inboxes.crowded(10)
     urls = ["/proposals", "/proposals?show=needs-me", "/proposals?gate=waiting&q=a", "/proposals?format=csv"]

@@ -151,6 +151,21 @@ def test_what_a_pack_brought_is_listed_as_its_parts(ada: Client) -> None:
     assert "agent:private.acme.clerk@1.0.0" in shown
 
 
+def test_history_says_what_the_lines_of_each_revision_are_compared_with(ada: Client) -> None:
+    building.install_agent("acme", {"agentId": "private.acme.clerk", "packVersion": "0.9.0"})
+    made = proposing.propose(text=proposing.agent_pack(), kind="agent-pack")
+    change = Change(artifact=proposing.agent_pack({"persona": "Porter"}))
+    lifecycle.revise(building.scope(role="author"), made.id, change, now=timezone.now())
+    first = revisions.get_by_number(made, 1)
+    assert first.lines_removed, "the agent that was installed on its own is what the pack would replace"
+    shown = body_of(ada.get(f"{page_of(made)}/history"))
+    second, _, first_row = shown.partition('id="revisions"')[2].partition("from revision 1")
+    assert "+1</span>" in second
+    assert f"+{first.lines_added}</span>" in first_row
+    assert "from what was in force then" in first_row
+    assert f'href="{page_of(made)}?from=1&amp;to=2">Compare with 1' in shown
+
+
 def test_history_has_the_audit_for_those_who_may_read_it(ada: Client, sign_in: SignIn) -> None:
     made = revise(proposing.propose())
     proposing.decide(made, proposing.opened(made))

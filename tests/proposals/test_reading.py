@@ -86,11 +86,11 @@ def test_the_number_of_queries_does_not_grow(django_assert_num_queries: DjangoAs
     ada = building.scope()
     for each in several(2):
         proposing.decide(each, opened(each))
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(6):
         inbox.page(ada, InboxFilter(), now=timezone.now())
     for each in several(4):
         opened(each)
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(6):
         inbox.page(ada, InboxFilter(), now=timezone.now())
     with django_assert_num_queries(1):
         assert len(inbox.list_matching(ada, InboxFilter(), now=timezone.now())) == 6
