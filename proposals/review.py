@@ -297,6 +297,15 @@ def rollbacks_to(shown: Detail) -> dict[UUID, datetime]:
     return {refs[ref]: closed_at for ref, closed_at in applied if ref and closed_at}
 
 
+def uses_again(shown: Detail, again: Mapping[UUID, datetime]) -> int | None:
+    """The runs that used what is installed since it came into force again (``rollbacks_to``); None if it never did."""
+    there = shown.effect.installation
+    if there is None or there.id not in again:
+        return None
+    mine = [there.id, *(part.id for part in shown.effect.parts)]
+    return registry.count_uses(there.tenant_id, mine, since=again[there.id])
+
+
 def records(scope: TenantScope, shown: Detail, *, now: datetime) -> list[AuditRecord]:
     """The newest audit records about the proposal and its gates; reading them is audited too."""
     targets = [ids.wire("prop", shown.proposal.id), *(ids.wire("gate", each.gate.id) for each in shown.ballots)]

@@ -319,9 +319,10 @@ def used_by(run: Run) -> list[Resolution]:
     return list(rows.order_by("id"))
 
 
-def count_uses(tenant_id: UUID, installation_ids: Collection[UUID]) -> int:
-    """Count the runs that resolved one of these installations."""
+def count_uses(tenant_id: UUID, installation_ids: Collection[UUID], *, since: datetime | None = None) -> int:
+    """Count the runs that resolved one of these installations, ever or at ``since`` and later."""
     rows = Resolution.objects.of(tenant_id).filter(installation_id__in=list(installation_ids))
+    rows = rows.filter(resolved_at__gte=since) if since else rows
     return int(rows.values("run_id").distinct().count())
 
 

@@ -363,13 +363,17 @@ class Approved:
 
 
 def _approved(told: Detail) -> Approved | None:
-    """None without a granted gate, and when the artifact was installed before the last grant."""
+    """None without a granted gate, and when the artifact was in force before the last grant."""
     ballot = next((each for each in told.ballots if told.approval and each.gate.id == told.approval.id), None)
     grants = [vote for vote in ballot.votes if vote.decision == Decision.GRANTED] if ballot else []
     installation = told.effect.installation
-    if not grants or installation is None or installation.installed_at < grants[-1].at:
+    if not grants or installation is None:
         return None
-    return Approved(grants[-1].principal, installation.installed_at - grants[-1].at)
+    applied_at = told.proposal.closed_at if told.proposal.installed_ref else None
+    in_force_at = applied_at or installation.installed_at  # a version that was rolled back to was installed long before
+    if in_force_at < grants[-1].at:
+        return None
+    return Approved(grants[-1].principal, in_force_at - grants[-1].at)
 
 
 @pages.parameters("from", "to", "mode", "line", "format")
@@ -443,7 +447,7 @@ def render_review(
     request: HttpRequest, scope: TenantScope, told: Detail, tab: str, *, status: int = 200, **more: object
 ) -> HttpResponse:
     """Render one tab of the review; ``more`` overrides the context, for a refused request."""
-    now = timezone.now()
+    now, again = timezone.now(), review.rollbacks_to(told)
     context = frame(scope, told, now=now) | {
         "tab": tab,
         "tab_url": reverse(tab, args=[ids.wire("prop", told.proposal.id)]),
@@ -455,7 +459,8 @@ def render_review(
         "versions": review.versions(told),
         "approved": _approved(told),
         "may_stop": artifact_stops.denial(scope) is None,
-        "again": review.rollbacks_to(told),
+        "again": again,
+        "uses_again": review.uses_again(told, again),
         "may_propose": scope.can(rules.scope_for("create")),
         **REFUSED,
         **_of_tab(request, scope, told, tab, now),

@@ -1,6 +1,7 @@
 """Going back to an earlier version: a change like any other, through its gate, of exactly the bytes there were."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -104,6 +105,44 @@ def test_runs_resolve_it_again_and_those_of_before_keep_what_they_had() -> None:
     assert [use.installation.ref for use in registry.used_by(earlier)] == [SECOND]
     assert [use.installation.ref for use in registry.used_by(later)] == [FIRST]
     assert review.detail(owner, done.id).effect.uses_total == 1
+
+
+@pytest.mark.engines
+def test_its_page_counts_the_runs_since_it_came_into_force_again_apart_from_those_of_before(client: Client) -> None:
+    first = proposing.applied(text=ODD)
+    owner = building.scope()
+    port = {"ticket": building.from_input("ticket")}
+    say = building.node("say", "vendor.console.compose", {"template": "triage.summary"}) | {"inputs": port}
+    building.install("acme", building.definition("ask", say))
+    for _ in range(2):
+        building.execute(owner, "ask", ticket="T-1")
+    assert used_by(client, first) == "2 runs since"
+    proposing.applied(text=proposing.artifact(version="2.0.0"))
+    made = carried_out(back())
+    for page in (made, first):
+        assert used_by(client, page) == "2 runs, 0 of them since it came into force again"
+    building.execute(owner, "ask", ticket="T-2")
+    assert used_by(client, made) == "3 runs, 1 of them since it came into force again"
+    effect = client.get(f"{proposing.page_of(made)}/effect").content.decode()
+    assert "Used by 3 of 3 runs since it was first installed." in effect
+    assert "1 run used it since it came into force again" in effect
+
+
+def used_by(client: Client, made: Proposal) -> str:
+    """What the page of the proposal says before it names the newest runs."""
+    if "_auth_user_id" not in client.session:
+        client.force_login(building.operator())
+    shown = client.get(proposing.page_of(made)).content.decode()
+    fact = shown.partition("<dt>Used by</dt>")[2].partition("</dd>")[0]
+    return " ".join(re.sub(r"<[^>]+>", "", fact).partition(":")[0].split())
+
+
+def test_its_page_says_who_approved_it_and_how_soon_it_was_in_force(client: Client) -> None:
+    versions()
+    made = carried_out(back())
+    client.force_login(building.operator())
+    shown = client.get(proposing.page_of(made)).content.decode()
+    assert re.search(r"<dt>Approved</dt><dd>by .*\(installed [0-9]+ (ms|s) later\)", shown, re.DOTALL)
 
 
 def test_its_artifact_is_no_matter_of_revising_and_its_words_are() -> None:
