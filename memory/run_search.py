@@ -1,6 +1,6 @@
 """The list of runs: its filter, its pages, newest first, all of it for a file, and the runs that failed lately."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -9,7 +9,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from memory import external_runs
 from memory.adapter import statistics
-from memory.host import sql
+from memory.host import registry, sql
 from memory.host.models import Run, RunStatus
 from memory.host.paging import cut
 from memory.host.tenancy import TenantScope
@@ -29,8 +29,8 @@ class RunFilter:
     ``workflow_part`` is the id of a workflow, or else a part of one or of what the list calls a run elsewhere, in
     letters of either case. Runs of several workflows, by a stated name, of an ``agent``, ``started_by`` a principal, or
     that took ``at_least`` so long have no index in the order of the list: they are looked for among the newest
-    ``SEARCHED``. ``started_by`` may be ``CLIENTS``: all but the
-    host's own workflows.
+    ``SEARCHED``. A run of an ``agent`` was started for it, here or elsewhere, or has used a version of it.
+    ``started_by`` may be ``CLIENTS``: all but the host's own workflows.
     """
 
     workflow: str = ""
@@ -69,6 +69,16 @@ def failed_since(scope: TenantScope, since: datetime) -> QuerySet[Run]:
     forks = Run.objects.of(scope.tenant_id).filter(source_run_id=OuterRef("id"))
     rows = rows.filter(completed_at__gte=since).exclude(error__code__startswith=DECIDED)
     return rows.filter(~Exists(forks)).order_by("created_at", "id")
+
+
+def acting_agents(scope: TenantScope, listed: Sequence[Run]) -> dict[UUID, list[str]]:
+    """Return the agents of each of these runs: its own, then those that its nodes have used, in order of use."""
+    scope.check("runs:read")
+    acting = {run.id: [run.agent_id] if run.agent_id else [] for run in listed}
+    for run_id, agent_id in registry.agents_used_by(scope.tenant_id, acting) if acting else ():
+        if agent_id not in acting[run_id]:
+            acting[run_id].append(agent_id)
+    return acting
 
 
 def recent_starters(scope: TenantScope) -> set[str]:
@@ -110,7 +120,11 @@ def _runs(scope: TenantScope, wanted: RunFilter) -> tuple[QuerySet[Run], int]:
         rows = rows.filter(Q(workflow_id__in=named) | Q(Exists(stated), workflow_id=external_runs.WORKFLOW))
     elif not is_one:
         rows = rows.filter(workflow_id__in=named)
-    rows = rows.filter(agent_id=wanted.agent) if wanted.agent else rows
+    if wanted.agent:
+        # The bound is that of the runs: a run is there before it uses anything.
+        uses = registry.uses_of_agent(scope.tenant_id, wanted.agent).filter(run_id=OuterRef("id"))
+        uses = uses.filter(id__gte=first[1]) if first else uses
+        rows = rows.filter(Q(agent_id=wanted.agent) | Exists(uses))
     rows = rows.filter(completed_at__gte=F("started_at") + wanted.at_least) if wanted.at_least else rows
     if wanted.started_by == CLIENTS:
         rows = rows.filter(system=False)

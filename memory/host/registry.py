@@ -13,7 +13,7 @@ from functools import cache
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 
 from memory.host import sql
 from memory.host.errors import Conflict, NotFound
@@ -311,6 +311,22 @@ def uses_of(tenant_id: UUID, installation_ids: Collection[UUID], *, limit: int =
     """Return the runs that resolved one of these installations, newest first."""
     rows = Resolution.objects.of(tenant_id).select_related("run", "installation")
     return list(rows.filter(installation_id__in=list(installation_ids)).order_by("-id")[:limit])
+
+
+def uses_of_agent(tenant_id: UUID, name: str) -> QuerySet[Resolution]:
+    """Return the uses of any version of the agent by runs."""
+    rows: QuerySet[Installation] = Installation.objects.of(tenant_id).filter(kind=ArtifactKind.AGENT, name=name)
+    return Resolution.objects.of(tenant_id).filter(installation_id__in=list(rows.values_list("id", flat=True)))
+
+
+def agents_used_by(tenant_id: UUID, run_ids: Collection[UUID]) -> list[tuple[UUID, str]]:
+    """Return each of these runs with the agents that it has used, in order of use.
+
+    Sorted here: to keep that order, SQLite would read every use in the tenant.
+    """
+    rows = Resolution.objects.of(tenant_id).filter(run_id__in=list(run_ids), installation__kind=ArtifactKind.AGENT)
+    found = sorted(rows.values_list("id", "run_id", "installation__name"))
+    return [(run_id, name) for _, run_id, name in found]
 
 
 def used_by(run: Run) -> list[Resolution]:

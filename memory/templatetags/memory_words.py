@@ -151,6 +151,12 @@ def named_run(names: Mapping[UUID, str], run_id: UUID) -> str:
 
 
 @register.filter
+def agents_of(acting: Mapping[UUID, list[str]], run_id: UUID) -> list[str]:
+    """The agents that acted in the run."""
+    return acting.get(run_id, [])
+
+
+@register.filter
 def moment_of(moments: Mapping[UUID, datetime], row_id: UUID) -> datetime | None:
     """The moment shown for the row, if any."""
     return moments.get(row_id)

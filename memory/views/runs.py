@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from memory import external_runs, interrupt_forms, recordings, run_search, run_timeline, run_verification
 from memory.event_notes import Note
-from memory.host import access, exports, ids, pages, tenancy
+from memory.host import access, exports, ids, pages, sql, tenancy
 from memory.host.errors import Refusal
 from memory.host.event_log import Recorded
 from memory.host.json_types import JSONObject
@@ -115,8 +115,7 @@ def run_list(request: HttpRequest) -> HttpResponseBase:
     listed = run_search.run_page(scope, wanted, before=cursor.after, size=pages.PAGE)
     if file_format := pages.file_format(request):
         found = run_search.export_runs(scope, wanted)
-        rows = ({name: value(run) for name, value in COLUMNS.items()} for run in found)
-        return exports.listing(file_format, "runs", rows, columns=tuple(COLUMNS))
+        return exports.listing(file_format, "runs", _documents(scope, found), columns=(*COLUMNS, "agents"))
     called = {run.principal for run in listed.runs}
     starters = set() if pages.wants_fragment(request) else run_search.recent_starters(scope)
     starters |= {wanted.started_by} - {"", run_search.CLIENTS}
@@ -126,6 +125,7 @@ def run_list(request: HttpRequest) -> HttpResponseBase:
         "now": timezone.now(),
         "listed": listed,
         "names": _names(scope, listed.runs),
+        "agents": run_search.acting_agents(scope, listed.runs),
         "people": people,
         "starters": sorted(starters, key=lambda each: (each == "host", people.get(each, each))),
         "by": wanted.started_by,
@@ -142,6 +142,14 @@ def run_list(request: HttpRequest) -> HttpResponseBase:
         **pages.files(request),
     }
     return pages.render(request, "memory/runs.html", context, fragment="memory/runs_list.html")
+
+
+def _documents(scope: TenantScope, found: Iterator[Run]) -> Iterator[dict[str, object]]:
+    """The rows of the file; the agents that acted in them are looked up a chunk at a time."""
+    for chunk in sql.in_chunks(found):
+        acting = run_search.acting_agents(scope, chunk)
+        for run in chunk:
+            yield {**{name: value(run) for name, value in COLUMNS.items()}, "agents": acting[run.id]}
 
 
 def _names(scope: TenantScope, found: list[Run]) -> dict[UUID, str]:

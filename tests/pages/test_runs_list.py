@@ -16,7 +16,8 @@ from django.utils import timezone
 from memory import external_runs, origins, run_search
 from memory.addresses import Address, Tier
 from memory.entry_drafts import EntryDraft
-from memory.host import ids, tenancy
+from memory.host import ids, registry, tenancy
+from memory.host.models import ArtifactKind
 from memory.host.runs import RunOrder, open_run
 from memory.ledger.entries import AddressedValue
 from memory.models.entry import MemoryEntry
@@ -146,6 +147,65 @@ def test_runs_are_listed_by_agent_and_by_how_long_they_took(ada: Client) -> None
     assert listed(ada, "slower=10") == [by_length[20]]
     assert set(listed(ada, "slower=1")) == set(by_length.values())
     assert ada.get("/runs?slower=2").status_code == 400
+
+
+@pytest.mark.engines
+def test_a_run_is_of_every_agent_that_acted_in_it(
+    ada: Client, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for slug in ("acme", "globex"):
+        names = [f"private.{slug}.{name}" for name in ("checker", "helper")]
+        for name in names:
+            building.install_agent(slug, {"agentId": name})
+        nodes = [building.node(f"n{place}", "core.noop", agent={"agentId": name}) for place, name in enumerate(names)]
+        building.install(slug, building.definition("both", *nodes))
+        building.install(slug, building.definition("none", building.node("only", "core.noop")))
+        assert building.execute(building.scope(slug), "both").status == "completed"
+    (acted,) = listed(ada, "")
+    own = ids.wire("run", building.execute(building.scope(), "none", agent_id="private.acme.helper").id)
+    none = run_of("daily")
+    stated = EntryDraft("far", agent_id="private.acme.helper")
+    written = external_runs.write_entry(building.scope(), "notes", stated, None, now=timezone.now())
+    elsewhere = ids.wire("run", MemoryEntry.objects.get(id=written.id).run_id)
+    superseded = registry.current(building.tenant().id, ArtifactKind.AGENT, "private.acme.checker")
+    assert superseded
+    registry.supersede(superseded, now=timezone.now())
+    assert listed(ada, "agent=private.acme.checker") == [acted]
+    assert listed(ada, "agent=private.acme.helper") == [elsewhere, own, acted]
+    assert listed(sign_in("globex"), "agent=private.acme.helper") == []
+    assert "/runs?agent=private.acme.helper" in body_of(ada.get("/agents/private.acme.helper"))
+    rows = json.loads(body_of(ada.get("/runs?format=json")))["runs"]
+    both = ["private.acme.checker", "private.acme.helper"]
+    assert {row["id"]: row["agents"] for row in rows} == {acted: both, own: both[1:], none: [], elsewhere: both[1:]}
+    shown = body_of(ada.get("/runs?agent=private.acme.checker")).partition('id="runs"')[2]
+    assert standing(1, 1, 1, "runs") in shown
+    assert all(f'title="{each}"' in shown for each in both)
+    monkeypatch.setattr(run_search, "SEARCHED", 2)
+    assert listed(ada, "agent=private.acme.helper") == [elsewhere, own], "among the newest"
+
+
+@pytest.mark.only_db("sqlite")
+def test_the_runs_of_an_agent_are_told_apart_by_an_index_and_their_agents_read_at_once(ada: Client) -> None:
+    building.install_agent("acme", {"agentId": "private.acme.helper"})
+    node = building.node("only", "core.noop", agent={"agentId": "private.acme.helper"})
+    building.install("acme", building.definition("helped", node))
+
+    def asked() -> list[str]:
+        building.execute(building.scope(), "helped")
+        ada.get("/runs?agent=private.acme.helper")
+        with CaptureQueriesContext(connection) as queries:
+            ada.get("/runs?agent=private.acme.helper")
+        return [each["sql"] for each in queries]
+
+    once, twice = asked(), asked()
+    assert len(once) == len(twice)
+    read = [each for each in twice if "host_resolution" in each]
+    assert len(read) == 3, "the page, its total, and the agents of its rows"
+    for each in read:
+        with connection.cursor() as cursor:
+            plan = str(cursor.execute(f"EXPLAIN QUERY PLAN {each}").fetchall())
+        assert not re.search(r"SCAN (U0|host_)", plan), plan
+        assert not re.search(r"SEARCH (U0|host_resolution) USING [^(]*\(tenant_id=\?\)", plan), plan
 
 
 @pytest.mark.engines
