@@ -10,7 +10,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from memory import external_runs
 from memory.adapter import statistics
 from memory.host import registry, sql
-from memory.host.models import Run, RunStatus
+from memory.host.models import ForkMode, Run, RunStatus
 from memory.host.paging import cut
 from memory.host.tenancy import TenantScope
 
@@ -64,11 +64,14 @@ def run_page(scope: TenantScope, wanted: RunFilter, *, before: UUID | None = Non
 
 
 def failed_since(scope: TenantScope, since: datetime) -> QuerySet[Run]:
-    """Return the runs that failed since then and were not forked, oldest first; a refused approval is no failure."""
+    """Return the runs that failed since then and have no branch, oldest first; a refused approval is no failure.
+
+    A replay repeats its source without effects: its failure is the source's, which it does not mend.
+    """
     rows, _ = _runs(scope, RunFilter(status=RunStatus.FAILED, since=since - LONGEST_FAILING))
-    forks = Run.objects.of(scope.tenant_id).filter(source_run_id=OuterRef("id"))
+    branches = Run.objects.of(scope.tenant_id).filter(source_run_id=OuterRef("id"), fork_mode=ForkMode.BRANCH)
     rows = rows.filter(completed_at__gte=since).exclude(error__code__startswith=DECIDED)
-    return rows.filter(~Exists(forks)).order_by("created_at", "id")
+    return rows.exclude(fork_mode=ForkMode.REPLAY).filter(~Exists(branches)).order_by("created_at", "id")
 
 
 def acting_agents(scope: TenantScope, listed: Sequence[Run]) -> dict[UUID, list[str]]:

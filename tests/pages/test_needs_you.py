@@ -67,7 +67,7 @@ def test_a_draft_waits_until_its_approval_is_requested_and_again_when_changes_ar
     assert (needs(ada)["drafts"], needs(ada)["changes"]) == (1, 0)
 
 
-def test_a_failed_run_waits_for_who_may_start_runs_until_it_is_forked(ada: Client, sign_in: SignIn) -> None:
+def test_a_failed_run_waits_for_who_may_start_runs_until_it_is_branched(ada: Client, sign_in: SignIn) -> None:
     run, viewer = failed_run(), sign_in(role="viewer")
     failed_run("globex")
     assert f"/runs/{ids.wire('run', run.id)}" in listed(ada, "failed")
@@ -75,6 +75,19 @@ def test_a_failed_run_waits_for_who_may_start_runs_until_it_is_forked(ada: Clien
     assert (needs(ada)["failed"], needs(viewer)["failed"]) == (1, None)
     replay.fork(building.scope(), run.id, ForkRequest("branch", 0), now=timezone.now())
     assert needs(ada)["failed"] == 0
+
+
+@pytest.mark.engines
+def test_a_replay_of_a_failed_run_waits_for_nobody_and_the_run_itself_still_does(ada: Client) -> None:
+    run = failed_run()
+    replayed = building.advance(replay.fork(building.scope(), run.id, ForkRequest("replay", 0), now=timezone.now()))
+    assert replayed.status == "failed"
+    assert needs(ada)["failed"] == 1
+    assert counted(ada, "/") == "1"
+    assert f"/runs/{ids.wire('run', run.id)}" in listed(ada, "failed")
+    branch = building.advance(replay.fork(building.scope(), run.id, ForkRequest("branch", 0), now=timezone.now()))
+    assert f"/runs/{ids.wire('run', branch.id)}" in listed(ada, "failed")
+    assert needs(ada)["failed"] == 1
 
 
 def test_a_receipt_with_undecided_suspects_waits_for_who_may_forget(ada: Client, sign_in: SignIn) -> None:
