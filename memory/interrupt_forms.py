@@ -10,14 +10,14 @@ from typing import Any
 import orjson
 from django import forms
 
-from memory import redaction
+from memory import redaction, run_timeline
 from memory.host import ids, interrupts
 from memory.host.errors import Forbidden
 from memory.host.http import MAX_DEPTH, depth_of
 from memory.host.json_types import JSONObject
-from memory.host.models import Interrupt, InterruptVote
+from memory.host.models import Interrupt, InterruptVote, Run, RunStatus
 from memory.host.tenancy import TenantScope
-from memory.run_timeline import Question
+from memory.run_timeline import Answer, Question
 
 EDITED = "resumeValue.editedArtifactData"
 WHOLE = "resumeValue"
@@ -31,6 +31,21 @@ LABELS = {
     "refine": "Request changes",
     "ask": "Ask a question",
     "reject": "Reject",
+}
+
+
+# After these it depends on the workflow whether the run goes on.
+REFUSALS = frozenset({"reject", "refine"})
+# How a question ended, as a page says it.
+ENDED = {
+    "accept": "Approved",
+    "edit-accept": "Approved as edited",
+    "refine": "Changes requested",
+    "ask": "Asked back",
+    "reject": "Rejected",
+    "answer": "Answered",
+    "timeout": "No answer came in time",
+    "run-ended": "The run ended without an answer",
 }
 
 
@@ -148,6 +163,12 @@ class ShownInterrupt:
     denied: Forbidden | None
     votes: list[InterruptVote]
     mine: InterruptVote | None
+    answer: Answer | None = None
+
+    @property
+    def ended(self) -> str:
+        """How the question ended, in words; empty while it is open."""
+        return ENDED.get(self.answer.action, "Answered") if self.answer else ""
 
     @property
     def attached(self) -> str:
@@ -179,7 +200,19 @@ def question_for(scope: TenantScope, question: Question, form: AnswerForm | None
     denied, mine = interrupts.denial(scope, interrupt), vote_of(scope, question)
     given = None if denied or mine else form or AnswerForm(interrupt)
     data = redaction.mask_of_run(interrupt.run).data(interrupt.data)
-    return ShownInterrupt(interrupt, data, given, denied, question.votes, mine)
+    answer = next(iter(run_timeline.answers_to(scope, [interrupt]).values()), None)
+    return ShownInterrupt(interrupt, data, given, denied, question.votes, mine, answer)
+
+
+def receipt(run: Run, interrupt: Interrupt, action: str) -> str:
+    """What to tell the person who answered; ``run`` and ``interrupt`` are as they are now that it is recorded."""
+    if action == "ask":
+        return "Your question is recorded. The run waits until someone decides."
+    if interrupt.resolved_at is None:
+        return "Your answer is recorded. The run waits for more answers."
+    if run.status == RunStatus.PAUSED:
+        return "Your answer is recorded. The run is paused, and goes on when it is resumed."
+    return "Your answer is recorded." if action in REFUSALS else "Your answer is recorded. The run goes on."
 
 
 def vote_of(scope: TenantScope, question: Question) -> InterruptVote | None:

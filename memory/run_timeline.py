@@ -5,6 +5,7 @@ of a replay or branch with its source. The app that executes runs registers a re
 returned.
 """
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -13,13 +14,14 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from memory import adapter, event_notes, recordings
+from memory import adapter, event_notes, recordings, redaction
 from memory.event_notes import Note
 from memory.host import event_log, ids, interrupts, registry, runs
 from memory.host.errors import NotFound
 from memory.host.event_log import Recorded
 from memory.host.events import (
     VENDOR,
+    InterruptResolved,
     MemoryArchived,
     MemoryWritten,
     NodeCompleted,
@@ -169,6 +171,8 @@ EXPLAINED = 200
 SHORT = 2_000
 # How many reads and calls of one run are shown.
 READS, CALLS = 500, 200
+# How many answers to questions of one run are shown.
+ANSWERS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,11 +235,78 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """How a question of a run ended: by whom, with which action, and in what words.
+
+    ``action`` is that of an approval, ``answer`` for any other question, or how it ended without one: ``timeout`` or
+    ``run-ended``. ``people`` are the principals that took part, in order. ``words`` are pairs of what was asked and
+    what was said, masked, for who may read memory; a forget can have taken them.
+    """
+
+    interrupt: Interrupt
+    action: str
+    people: list[str]
+    words: list[tuple[str, str]]
+
+    @property
+    def by_one(self) -> bool:
+        """Whether it is an approval that one person decided: the event of the decision names them."""
+        return self.interrupt.kind == "approval" and len(self.people) == 1
+
+
+ANSWER = "answer"
+WORDS = {"reason": "Comment", "editedArtifactData": "As edited", "event": "Event", "value": "Answer"}
+
+
+def answers_to(scope: TenantScope, asked: Sequence[Interrupt]) -> dict[str, Answer]:
+    """Return how these plain questions ended, by their wire ids; none for one that is still open."""
+    ended = [each for each in asked if each.resolved_at and interrupts.is_plain(each)]
+    several = [each.id for each in ended if each.policy.get("requiredApprovals", 1) > 1]
+    votes = interrupts.votes_at_each(scope.tenant_id, several) if several else {}
+    may = scope.can("memory:read")
+    return {ids.wire("int", each.id): _answer(each, votes.get(each.id, []), with_words=may) for each in ended}
+
+
+def _answer(asked: Interrupt, votes: list[InterruptVote], *, with_words: bool) -> Answer:
+    if asked.outcome != interrupts.ANSWERED:
+        return Answer(asked, asked.outcome, [vote.principal for vote in votes], [])
+    said = asked.resume_value if isinstance(asked.resume_value, dict) else {}
+    by = [vote.principal for vote in votes] or [text for text in [said.get("decidedBy")] if isinstance(text, str)]
+    words = list(_words(asked, said)) if with_words else []
+    return Answer(asked, str(said.get("action", ANSWER)), by, words)
+
+
+def _words(asked: Interrupt, said: JSONObject) -> Iterator[tuple[str, str]]:
+    """What was asked and what was said. A forget leaves these values in any form."""
+    mask = redaction.mask_of_run(asked.run)
+    data, said = mask.data(asked.data), mask.value(said)
+    answers, feedback = said.get("answers"), said.get("refineFeedback")
+    if isinstance(answers, dict):
+        questions = {each.get("id"): str(each.get("question", "")) for each in data.get("questions", ())}
+        yield from ((questions.get(name) or name, _as_text(text)) for name, text in answers.items())
+    if isinstance(feedback, dict) and feedback.get("text"):
+        yield "Comment", str(feedback["text"])
+    yield from ((label, _as_text(said[name])) for name, label in WORDS.items() if said.get(name) not in (None, ""))
+
+
+def _as_text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _answers_on(scope: TenantScope, events: Sequence[Recorded]) -> dict[str, Answer]:
+    """The answers that these events record, by the id of the question; a fork's events name those of its source."""
+    wire = [event.payload["interruptId"] for event in events if event.type == InterruptResolved.type][:ANSWERS]
+    named = [interrupt_id for each in wire if (interrupt_id := ids.parse("int", each))]
+    return answers_to(scope, list(interrupts.by_ids(scope.tenant_id, named).values())) if named else {}
+
+
+@dataclass(frozen=True, slots=True)
 class Trail:
     """Everything a run's log says, of at most ``LIMIT`` events; ``total`` is how many there are.
 
     ``notes`` are what events of OpenIntent say beyond ids, by sequence, for who may read memory; ``long`` are the
-    lengths of those that are not among them: archived values, and what is too long for a list.
+    lengths of those that are not among them: archived values, and what is too long for a list. ``answers`` are those to
+    its questions, by the ids that its events name.
     """
 
     run: Run
@@ -247,6 +318,7 @@ class Trail:
     asked: list[Question]
     notes: dict[int, Note]
     long: dict[int, int]
+    answers: dict[str, Answer]
 
 
 def find_run(scope: TenantScope, run_id: UUID | None) -> Run:
@@ -269,7 +341,8 @@ def build_timeline(scope: TenantScope, run_id: UUID | None, *, now: datetime) ->
         for name, own in _by_place(events).items()
     ]
     length = event_log.length(scope.tenant_id, run.id)
-    return Trail(run, events, span, lanes, length, uses, _open_questions(run), *_notes(scope, events))
+    notes, long = _notes(scope, events)
+    return Trail(run, events, span, lanes, length, uses, _open_questions(run), notes, long, _answers_on(scope, events))
 
 
 @dataclass(frozen=True, slots=True)

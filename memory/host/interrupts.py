@@ -5,7 +5,7 @@ The run surface is a higher layer and may not know which app brings a node type 
 interrupt, which no app above has rules for, are here too, so that every face and page applies the same.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -168,6 +168,12 @@ def by_id(tenant_id: UUID, interrupt_id: UUID) -> Interrupt | None:
     return found
 
 
+def by_ids(tenant_id: UUID, interrupt_ids: Collection[UUID]) -> dict[UUID, Interrupt]:
+    """Return these interrupts, each with its run."""
+    rows = Interrupt.objects.of(tenant_id).filter(id__in=list(interrupt_ids)).select_related("run__definition")
+    return {row.id: row for row in rows}
+
+
 def open_at(run: Run) -> list[Interrupt]:
     """Return the open interrupts of the run, oldest first."""
     return list(Interrupt.objects.of(run.tenant_id).filter(run_id=run.id, resolved_at=None).order_by("id"))
@@ -292,6 +298,14 @@ def add_vote(interrupt: Interrupt, *, voter: str, principal: str, action: str, n
 def votes_at(interrupt: Interrupt) -> list[InterruptVote]:
     """Return the votes in order."""
     return list(InterruptVote.objects.of(interrupt.tenant_id).filter(interrupt_id=interrupt.id).order_by("id"))
+
+
+def votes_at_each(tenant_id: UUID, interrupt_ids: Collection[UUID]) -> dict[UUID, list[InterruptVote]]:
+    """Return the votes at each of these interrupts, in order; sorted here, so that the index of voters leads."""
+    found: dict[UUID, list[InterruptVote]] = {interrupt_id: [] for interrupt_id in interrupt_ids}
+    for vote in InterruptVote.objects.of(tenant_id).filter(interrupt_id__in=list(interrupt_ids)):
+        found[vote.interrupt_id].append(vote)
+    return {interrupt_id: sorted(votes, key=lambda vote: vote.id) for interrupt_id, votes in found.items()}
 
 
 def register(type_id: str, resolver: Resolver) -> None:

@@ -1,7 +1,7 @@
 """Runs: the list, and the trail of one with what each of its nodes wrote."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
@@ -19,19 +19,22 @@ from memory.event_notes import Note
 from memory.host import access, exports, ids, pages, sql, tenancy
 from memory.host.errors import Refusal
 from memory.host.event_log import Recorded
+from memory.host.events import ApprovalReceived, InterruptRequested, InterruptResolved
 from memory.host.json_types import JSONObject
 from memory.host.models import TERMINAL, Run, RunStatus
 from memory.host.tenancy import TenantScope
 from memory.interrupt_forms import AnswerForm
 from memory.openintent import events
 from memory.run_search import RunFilter
-from memory.run_timeline import Lane, Question, Trail, TrailWrite
+from memory.run_timeline import Answer, Lane, Question, Trail, TrailWrite
 from memory.run_verification import RunFinding
 from memory.wire import instant
 
 SAID = frozenset({"namespace", "key", "tags", "scope"})
 CALL_TEXTS = ("request", "answer", "inputs", "outcome")
 CHANGED_NAMED = 5
+# The members of events that name who acted, what stands there for a decision by several, and who has no name.
+ACTED, QUORUM, BEARER = ("decidedBy", "principal"), "quorum:", {"token": "someone with a link to answer"}
 SLOWER = ("1", "10", "60", "600", "3600")  # seconds
 # The columns of the list as a file; what the page shows of a run stands in runs_list.html.
 COLUMNS: dict[str, Callable[[Run], object]] = {
@@ -61,6 +64,27 @@ class Row:
     note: Note
     about: TrailWrite | None = None
     length: int = 0
+    answer: Answer | None = None
+
+    @property
+    def decided(self) -> str:
+        """What a person decided with this event, in words; that of one who approves stands at the event before it."""
+        action = self.event.payload.get("action", "") if self.event.type == ApprovalReceived.type else ""
+        return interrupt_forms.ENDED.get(self.answer.action if self.answer and not self.answer.by_one else action, "")
+
+    @property
+    def people(self) -> list[str]:
+        """Who acted with this event, as far as it or the answer says; a decision by several names them all."""
+        by = [self.event.payload[name] for name in ACTED if self.event.payload.get(name)]
+        by = [each for each in by if not each.startswith(QUORUM)]
+        return self.answer.people if self.answer and not self.answer.by_one else by
+
+    @property
+    def asked(self) -> list[str]:
+        """The question that this event asks, in the words of the workflow's definition."""
+        data = self.event.payload.get("data", {}) if self.event.type == InterruptRequested.type else {}
+        texts = [data.get(name) for name in ("title", "eventType", "customKind")]
+        return [text for text in [*texts, *(each["question"] for each in data.get("questions", ()))] if text]
 
     @property
     def more(self) -> str:
@@ -81,6 +105,16 @@ class ShownLane:
     lane: Lane
     rows: list[Row]
     is_open: bool
+
+    @property
+    def answer(self) -> Answer | None:
+        """The last answer to what the node asked."""
+        return next((row.answer for row in reversed(self.rows) if row.answer), None)
+
+    @property
+    def answered(self) -> str:
+        """How the last question of the node ended, in words."""
+        return interrupt_forms.ENDED.get(self.answer.action, "") if self.answer else ""
 
     @property
     def inputs(self) -> str:
@@ -163,6 +197,16 @@ def _owners(found: Run) -> list[str]:
     return [found.principal, *([found.source_run.principal] if found.source_run_id else [])]
 
 
+def names_in(scope: TenantScope, principals: Collection[str]) -> dict[str, str]:
+    """What those who act in runs are called: principals, and who has a link to answer."""
+    return access.names_of(scope.tenant_id, principals) | BEARER
+
+
+def _people(lanes: Sequence[ShownLane]) -> set[str]:
+    """Who acted in these lanes."""
+    return {each for shown in lanes for row in shown.rows for each in row.people}
+
+
 @pages.parameters("at", "format", "node", "agent", "fork")
 @require_safe
 def run(request: HttpRequest, run_id: str) -> HttpResponseBase:
@@ -212,7 +256,7 @@ def render_run(
         "here": reverse("run", args=[run_id]) if refused else pages.canonical_address(request),
         "can_create": scope.can("runs:create"),
         "can_cancel": scope.can("runs:cancel"),
-        "names": access.names_of(scope.tenant_id, _owners(timeline.run)),
+        "names": names_in(scope, {*_owners(timeline.run), *_people(lanes)}),
         "asked": asked,
         "conflict": conflict,
         "refused": refused if refused and refused.errors else None,
@@ -318,6 +362,7 @@ def _rows(lane: Lane, timeline: Trail, known: dict[str, TrailWrite], here: int |
             timeline.notes.get(event.sequence, {}),
             known.get(event.payload.get("entryId", "")),
             timeline.long.get(event.sequence, 0),
+            timeline.answers.get(event.payload["interruptId"]) if event.type == InterruptResolved.type else None,
         )
         for event in lane.events
     ]

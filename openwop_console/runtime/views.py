@@ -4,6 +4,7 @@ from collections.abc import Callable
 from uuid import UUID
 
 from django import forms
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
@@ -15,6 +16,7 @@ from memory.host.errors import Conflict, Invalid
 from memory.host.models import ForkMode, Run
 from memory.host.tenancy import scope_of
 from memory.interrupt_forms import AnswerForm
+from memory.views import runs
 from memory.views.runs import render_run
 from openwop_console.runtime import replay, run_operations
 from openwop_console.runtime.replay import ForkRequest
@@ -64,15 +66,18 @@ def run_answer(request: HttpRequest, run_id: str, interrupt_id: str) -> HttpResp
     if request.method == "POST":
         sent = pages.submit(form, lambda _: _answer(request, form, run))
         if sent.result:
+            now_is = run_operations.read_interrupt(scope, run, interrupt.id)
+            messages.success(request, interrupt_forms.receipt(sent.result, now_is, form.cleaned_data["action"]))
             return redirect("run", run_id=run_id)
         timeline = run_timeline.build_timeline(scope, run, now=timezone.now())
         return render_run(request, timeline, refused=form, conflict=sent.conflict, status=sent.status)
-    question = run_timeline.question_of(interrupt)
+    shown = interrupt_forms.question_for(scope, run_timeline.question_of(interrupt), form)
     context = {
         "nav": "runs",
         "now": timezone.now(),
         "run_id": run_id,
-        "each": interrupt_forms.question_for(scope, question, form),
+        "each": shown,
+        "names": runs.names_in(scope, shown.answer.people if shown.answer else ()),
     }
     return pages.render(request, "memory/run_answer.html", context)
 

@@ -4,11 +4,17 @@ import re
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
-from memory.host import ids, runs
+from memory.host import access, ids, runs
 from memory.host.models import Interrupt, Run
+from openwop_console.runtime import replay, run_operations
+from openwop_console.runtime.replay import ForkRequest
 from tests import building
+from tests.memory.test_forgetting import MARTA, forget
 from tests.pages.conftest import HTMX, SignIn, body_of
 
 pytestmark = pytest.mark.django_db
@@ -216,3 +222,118 @@ def test_needs_you_lists_the_runs_that_wait_and_none_of_another_tenant(ada: Clie
     assert sign_in("globex").get("/?format=json").json()["answers"] == 0
     ada.post(url, {"action": "accept", "words": ""})
     assert ada.get("/?format=json").json()["answers"] == 0
+
+
+NAME = "ada.owner@acme.example"
+
+
+def told(browser: Client, url: str, **sent: str) -> str:
+    """The messages of the page that an answer leads to."""
+    answer = browser.post(url, {"words": "", **sent}, follow=True)
+    return body_of(answer).partition('class="messages"')[2].partition("</div></div>")[0]
+
+
+def test_who_answers_is_told_what_becomes_of_the_answer(ada: Client, sign_in: SignIn) -> None:
+    _, url = asking(*APPROVAL)
+    assert "Your question is recorded." in told(ada, url, action="ask", words="Which customer?")
+    assert "Your answer is recorded. The run goes on." in told(ada, url, action="accept")
+    assert "Your answer is recorded.</div>" in told(ada, asking(*APPROVAL)[1], action="reject") + "</div>"
+    _, url = asking("core.approvalGate", {"requiredApprovals": 2})
+    assert "The run waits for more answers." in told(ada, url, action="accept")
+    assert "The run goes on." in told(sign_in(role="reviewer"), url, action="accept")
+    run, url = asking(*CLARIFICATION)
+    run_operations.pause_run(building.scope(), run.id, now=timezone.now())
+    assert "goes on when it is resumed" in told(ada, url, **SENT, **{field("more"): "[1]"})
+
+
+def node_of(browser: Client, run: Run) -> tuple[str, str]:
+    """The row of the gate in the timeline of the run: its summary, and what it holds."""
+    shown = body_of(browser.get(page_of(run))).partition('class="waterfall"')[2]
+    row = shown.partition("<code>gate</code>")[2].partition("</section>")[0]
+    summary, _, rest = row.partition("</summary>")
+    return texts_of(summary), texts_of(rest)
+
+
+def texts_of(html: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html))
+
+
+@pytest.mark.engines
+def test_the_timeline_says_what_was_asked_and_who_answered_what(
+    ada: Client, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, url = asking(*CLARIFICATION)
+    ada.post(url, SENT | {field("more"): "[1]"})
+    building.advance(run)
+    answered = f"Answered by {NAME}"
+    summary, shown = node_of(ada, run)
+    assert answered in summary
+    assert answered in shown
+    assert shown.count("What is it called?") == 2, "at the question, and at its answer"
+    assert "Ana" in shown
+    monkeypatch.setitem(access.ROLES, "viewer", access.ROLES["viewer"] - {"memory:read"})
+    summary, shown = node_of(sign_in(role="viewer"), run)
+    assert answered in summary
+    assert "Ana" not in shown
+
+
+def test_the_timeline_says_who_decided_an_approval_and_with_which_comment(ada: Client, sign_in: SignIn) -> None:
+    run, url = asking(*APPROVAL)
+    ada.post(url, {"action": "accept", "words": "in <b>time</b>"})
+    summary, shown = node_of(ada, run)
+    assert f"Approved by {NAME}" in summary
+    assert shown.count(NAME) == 1
+    assert f"Approved by {NAME}" in shown
+    assert "Refund of order 7" in shown
+    assert "Comment in &lt;b&gt;time" in shown
+    run, url = asking("core.approvalGate", {"requiredApprovals": 2})
+    ada.post(url, {"action": "accept", "words": ""})
+    assert f"Approved by {NAME}" in node_of(ada, run)[1], "one of two"
+    sign_in(role="reviewer").post(url, {"action": "accept", "words": ""})
+    assert f"Approved by {NAME} , ada.reviewer@acme.example" in node_of(ada, run)[0]
+
+
+@pytest.mark.engines
+def test_a_fork_says_who_answered_its_source_and_masks_what_that_holds_sensitive(ada: Client) -> None:
+    name = "asks-for-a-secret"
+    gate = building.node("gate", *CLARIFICATION[:1], {"questions": QUESTIONS[:1], "resultVariable": "said"})
+    document = building.definition(name, gate) | {"variables": [{"name": "said", "type": "object", "sensitive": True}]}
+    building.install("acme", document)
+    run = building.execute(building.scope(), name)
+    asked = Interrupt.objects.of(run.tenant_id).get(run_id=run.id)
+    ada.post(f"{page_of(run)}/answer/{ids.wire('int', asked.id)}", {field("name"): "Anastasia"})
+    building.advance(run)
+    forked = replay.fork(building.scope(), run.id, ForkRequest("replay", 0), now=timezone.now())
+    building.advance(forked)
+    for each in (run, forked):
+        summary, shown = node_of(ada, each)
+        assert f"Answered by {NAME}" in summary
+        assert "What is it called?" in shown
+        assert "Anastasia" not in shown
+
+
+def test_a_run_with_more_questions_asks_the_database_as_often(ada: Client) -> None:
+    def cost(number: int) -> int:
+        nodes = [building.node(f"gate-{each}", "core.approvalGate", {"requiredApprovals": 2}) for each in range(number)]
+        building.install("acme", building.definition(f"asks-{number}", *nodes) | {"edges": []})
+        run = building.execute(building.scope(), f"asks-{number}")
+        for asked in Interrupt.objects.of(run.tenant_id).filter(run_id=run.id):
+            ada.post(f"{page_of(run)}/answer/{ids.wire('int', asked.id)}", {"action": "reject", "words": ""})
+        building.advance(run)
+        ada.get(page_of(run))
+        with CaptureQueriesContext(connection) as queries:
+            ada.get(page_of(run))
+        return len(queries)
+
+    assert cost(1) == cost(3)
+
+
+@pytest.mark.engines
+def test_what_a_forget_has_taken_of_an_answer_is_not_shown(ada: Client) -> None:
+    run, url = asking(*CLARIFICATION)
+    ada.post(url, SENT | {field("more"): "[1]", field("name"): MARTA})
+    building.advance(run)
+    forget(building.scope())
+    summary, shown = node_of(ada, run)
+    assert f"Answered by {NAME}" in summary
+    assert MARTA not in shown
