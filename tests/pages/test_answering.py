@@ -328,6 +328,25 @@ def test_a_run_with_more_questions_asks_the_database_as_often(ada: Client) -> No
     assert cost(1) == cost(3)
 
 
+def test_the_page_of_an_answered_question_says_what_is_true(ada: Client) -> None:
+    run, url = asking("core.clarificationGate", {"questions": QUESTIONS[:1], "timeoutSec": 3600})
+    assert "Then it counts as rejected" in body_of(ada.get(url))
+    ada.post(url, {field("name"): "Ana"})
+    shown = texts_of(body_of(ada.get(url)).partition('class="panel question"')[2])
+    assert "The run asked 1 question" in shown
+    assert f"Answered by {NAME}" in shown
+    assert shown.count("What is it called?") == 1
+    assert "Ana" in shown
+    for untrue in ("The run asks", "Until", "counts as rejected"):
+        assert untrue not in shown
+    run, url = asking("core.approvalGate", {"timeoutSec": 3600})
+    run_operations.cancel_run(building.scope(), run.id, now=timezone.now())
+    building.advance(run)
+    shown = texts_of(body_of(ada.get(url)).partition('class="panel question"')[2])
+    assert "The run ended without an answer" in shown
+    assert "counts as rejected" not in shown
+
+
 @pytest.mark.engines
 def test_what_a_forget_has_taken_of_an_answer_is_not_shown(ada: Client) -> None:
     run, url = asking(*CLARIFICATION)
