@@ -14,10 +14,10 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet, Value
 from django.db.models.functions import Coalesce
 
-from memory.host import audit_chain, request_ids, sql
+from memory.host import audit_chain, ids, request_ids, sql
 from memory.host.audit_chain import MOST
 from memory.host.json_types import JSONObject
-from memory.host.models import AuditChain, AuditReason, AuditRecord
+from memory.host.models import AuditChain, AuditReason, AuditRecord, Interrupt
 from memory.host.models.audit import with_result
 
 WRITER = "memory.host.audit"
@@ -124,8 +124,9 @@ def _chain() -> sql.PositionalQuery[AuditChain]:
 class AuditFilter:
     """Which records to list; empty means all.
 
-    ``target`` is the id of what was acted on, ``request_id`` that of the request, task or command, ``result`` one of
-    ``allowed``, ``denied`` and ``failed``. ``since`` is inclusive, ``until`` exclusive.
+    ``target`` is the id of what was acted on, and of a run matches the questions that it asked too. ``request_id`` is
+    that of the request, task or command, ``result`` one of ``allowed``, ``denied`` and ``failed``. ``since`` is
+    inclusive, ``until`` exclusive.
     """
 
     actor: str = ""
@@ -156,14 +157,17 @@ def newest(
     if wanted is None or wanted.is_empty:
         every = AuditRecord.objects.of(tenant_id).filter(seq__lte=MOST if before is None else before - 1)
         return _loaded(tenant_id, every.order_by("-seq")[:limit])
-    rows = _matching(tenant_id, wanted).order_by("-occurred_at", "-seq")
+    rows, at = _matching(tenant_id, wanted), "occurred_at"
+    if ids.parse("run", wanted.target):
+        # For several targets SQLite would rather read the log by time; it has no index of this.
+        rows, at = rows.alias(at=Coalesce(at, at)), "at"
     if before is not None:
         last = _first(AuditRecord.objects.of(tenant_id).filter(seq=before))
         if last and last.is_readable:
-            rows = rows.filter(sql.behind("occurred_at", last.occurred_at, last.seq, id_column="seq"))
+            rows = rows.filter(sql.behind(at, last.occurred_at, last.seq, id_column="seq"))
         elif last:
             rows = rows.filter(seq__lt=before)
-    return _loaded(tenant_id, rows[:limit])
+    return _loaded(tenant_id, rows.order_by(f"-{at}", "-seq")[:limit])
 
 
 def _first(rows: QuerySet[AuditRecord]) -> AuditRecord | None:
@@ -211,16 +215,26 @@ def _matching(tenant_id: UUID, wanted: AuditFilter) -> QuerySet[AuditRecord]:
     rows, actor, action = AuditRecord.objects.of(tenant_id), "actor", "action"
     if wanted.target or wanted.request_id:
         rows, actor, action = rows.alias(who=Coalesce(actor, Value("")), act=Coalesce(action, Value(""))), "who", "act"
+    targets = _targets(tenant_id, wanted.target)
     asked = {
         actor: wanted.actor,
         action: wanted.action,
-        "target": wanted.target,
+        "target": "" if len(targets) > 1 else wanted.target,
+        "target__in": targets if len(targets) > 1 else [],
         "request_id": wanted.request_id,
         "occurred_at__gte": wanted.since,
         "occurred_at__lt": wanted.until,
     }
     rows = rows.filter(**{field: value for field, value in asked.items() if value})
     return rows.filter(with_result(wanted.result)) if wanted.result else rows
+
+
+def _targets(tenant_id: UUID, target: str) -> list[str]:
+    """Return the target, and of a run also its questions: an answer is a record about the question."""
+    if (run_id := ids.parse("run", target)) is None:
+        return [target]
+    asked = Interrupt.objects.of(tenant_id).filter(run_id=run_id).values_list("id", flat=True)
+    return [target, *(ids.wire("int", each) for each in asked)]
 
 
 def list_records_about(tenant_id: UUID, targets: Collection[str], *, limit: int = 50) -> list[AuditRecord]:

@@ -72,6 +72,7 @@ def _page(request: HttpRequest, form: RangeForm, *, status: int = 200) -> HttpRe
         "since": pages.text_of(request, "since"),
         "until": pages.text_of(request, "until"),
         "filtered": not wanted.is_empty,
+        "with_questions": bool(wanted.target and {each.target for each in found.records} - {wanted.target}),
     }
     called = {text for record in found.records for text in (record.actor, record.target, *texts_in(record.facts))}
     if not pages.wants_fragment(request):

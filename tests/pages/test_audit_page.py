@@ -18,8 +18,8 @@ from django.test import Client
 from django.utils import timezone
 
 from memory import ledger
-from memory.host import access, audit, audit_chain, ids
-from memory.host.models import AuditRecord
+from memory.host import access, audit, audit_chain, ids, pages
+from memory.host.models import AuditRecord, Interrupt
 from memory.host.models.audit import RESULTS
 from memory.models import Namespace
 from memory.openintent import namespaces
@@ -320,6 +320,27 @@ def test_an_entry_a_run_and_a_proposal_lead_to_their_records_who_may_read_them(a
         assert link not in body_of(gus.get(page.format(wire_id))), page
     shown = body_of(ada.get(f"/audit?target={ids.wire('mem', entry.id)}"))
     assert "<code>memory.retired</code>" in shown
+
+
+@pytest.mark.engines
+def test_the_records_of_a_run_are_those_of_its_questions_too(ada: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    building.install("acme", building.definition("asks", building.node("gate", "core.approvalGate")))
+    runs = [ids.wire("run", building.execute(building.scope(), "asks").id) for _ in range(2)]
+    for run in runs:
+        asked = Interrupt.objects.get(run_id=building.id_of("run", run))
+        ada.post(f"/runs/{run}/answer/{ids.wire('int', asked.id)}", {"action": "accept", "words": ""})
+    for number in range(2):
+        audit.append(building.tenant().id, actor="host", action=f"act.{number}", target=runs[1], now=timezone.now())
+    shown = body_of(ada.get(f"/audit?target={runs[1]}"))
+    assert "With the records of what this run asked." in shown
+    assert standing(1, 3, 3, "records") in shown
+    records = json.loads(body_of(ada.get(f"/audit?target={runs[1]}&format=json")))["records"]
+    assert [each["action"] for each in records] == ["interrupt.answered", "act.0", "act.1"]
+    assert {each["details"].get("runId", runs[1]) for each in records} == {runs[1]}
+    monkeypatch.setattr(pages, "PAGE", 2)
+    older = unescape(body_of(ada.get(f"/audit?target={runs[1]}")).rpartition('hx-get="/audit?')[2].partition('"')[0])
+    assert standing(3, 3, 3, "records") in body_of(ada.get(f"/audit?{older}"))
+    assert "With the records" not in body_of(ada.get(f"/audit?target={ids.wire('int', asked.id)}"))
 
 
 def test_a_record_shows_its_reason_or_its_decision_in_the_row(ada: Client) -> None:

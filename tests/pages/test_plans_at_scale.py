@@ -339,6 +339,25 @@ def test_a_filter_of_the_audit_log_is_answered_by_its_index_in_order(ada: Client
 
 
 @pytest.mark.usefixtures("log")
+def test_the_records_of_a_run_and_of_its_questions_are_read_by_their_targets(ada: Client) -> None:
+    """They are few, and sorted: SQLite would rather read the log in order."""
+    nodes = [building.node(f"gate-{number}", "core.approvalGate") for number in range(9)]
+    building.install("acme", building.definition("asks", *nodes) | {"edges": []})
+    run = building.execute(building.scope(), "asks")
+    wire = ids.wire("run", run.id)
+    ada.get("/audit")
+    for query in ("", "&before=40000", "&actor=usr_3", "&action=act_3&since=2026-01-01", "&result=denied"):
+        with CaptureQueriesContext(connection) as sent:
+            assert ada.get(f"/audit?target={wire}{query}").status_code == 200
+        asked = [each["sql"] for each in sent if "host_auditrecord" in each["sql"] and f"'{wire}'" in each["sql"]]
+        assert len(asked) == 2, query
+        led = r"Index Cond:.*\btarget\b" if sql.is_postgres() else r"\(tenant_id=\? AND target=\?"
+        for statement, plan in explained([(each.replace("%", "%%"), None) for each in asked]):
+            assert re.search(led, plan), (statement, plan)
+            assert not re.search(r"Seq Scan|host_audit_time|\(tenant_id=\?( AND seq<\?)?\)", plan), (statement, plan)
+
+
+@pytest.mark.usefixtures("log")
 def test_refused_acts_are_read_from_an_index_of_their_own(ada: Client) -> None:
     ada.get("/audit")
     for result in ("denied", "failed"):
