@@ -31,7 +31,7 @@ from memory.host.events import (
     NodeSuspended,
 )
 from memory.host.json_types import JSONObject
-from memory.host.models import TERMINAL, ForkMode, Interrupt, InterruptVote, Resolution, Run
+from memory.host.models import TERMINAL, Interrupt, InterruptVote, Resolution, Run
 from memory.host.registrations import Registrations
 from memory.host.tenancy import TenantScope
 from memory.origins import Origin
@@ -178,13 +178,14 @@ ANSWERS = 200
 @dataclass(frozen=True, slots=True)
 class TrailWrite:
     """A write as the log recorded it, with the entry as it is now, or what remains of it; on the log of an external run
-    with what its agent states."""
+    with what its agent states. ``of_source`` on the log of a fork that repeats it: the fork wrote nothing."""
 
     event: Recorded
     memory_id: str
     entry: "MemoryEntry | None"
     tombstone: "Tombstone | None"
     origin: Origin | None = None
+    of_source: bool = False
 
     @property
     def fate(self) -> str:
@@ -219,6 +220,15 @@ class Lane:
     @property
     def goes_on(self) -> bool:
         return self.bar.goes_on
+
+    @property
+    def own_writes(self) -> list[TrailWrite]:
+        return [write for write in self.writes if not write.of_source]
+
+    @property
+    def source_writes(self) -> list[TrailWrite]:
+        """The writes of the run's source that its log repeats."""
+        return [write for write in self.writes if write.of_source]
 
     @property
     def first_sequence(self) -> int:
@@ -397,8 +407,7 @@ def _documents_read(scope: TenantScope, run: Run, events: list[Recorded]) -> dic
         return own
     source = recordings.reads_of_run(scope.tenant_id, run.source_run_id, limit=READS)
     begun = {event.node_id: event.sequence for event in events if event.type == NodeStarted.type}
-    first = run.from_seq or 0
-    served = {node for node, at in begun.items() if run.fork_mode == ForkMode.REPLAY or at < first}
+    served = {node for node, at in begun.items() if run.has_copied(at)}
     return {**{node: read for node, read in source.items() if node in served}, **own}
 
 
@@ -448,10 +457,12 @@ class _Entries:
     gone: "dict[UUID, Tombstone]"
     stated: dict[int, Origin]
 
-    def write(self, event: Recorded) -> TrailWrite:
+    def write(self, run: Run, event: Recorded) -> TrailWrite:
         entry_id = ids.parse("mem", event.payload["memoryId"])
         live, gone = (self.live.get(entry_id), self.gone.get(entry_id)) if entry_id else (None, None)
-        return TrailWrite(event, event.payload["memoryId"], live, gone, self.stated.get(event.sequence))
+        copied = live.run_id != run.id if live else run.has_copied(event.sequence)
+        of_source = bool(run.fork_mode) and copied
+        return TrailWrite(event, event.payload["memoryId"], live, gone, self.stated.get(event.sequence), of_source)
 
     def read(self, document: JSONObject) -> TrailRead:
         entry_id = ids.parse("mem", document["id"])
@@ -489,7 +500,7 @@ def _lane(
     is_openintent = any(event.type.startswith(VENDOR) for event in own)
     states = [event.type.partition(".")[2] for event in own if event.type.startswith("node.")]
     state = states[-1] if states and node_id and not is_openintent else ""
-    writes = [entries.write(event) for event in own if event.type == MemoryWritten.type]
+    writes = [entries.write(run, event) for event in own if event.type == MemoryWritten.type]
     agent_id = report.agent_id if report else next((each.entry.agent_id for each in writes if each.entry), "")
     goes_on = run.status not in TERMINAL and (state in GOES_ON or not (node_id or run.external or run.system))
     return Lane(

@@ -89,12 +89,6 @@ class Diverged(Exception):
         super().__init__(kind)
 
 
-def was_copied(run: Run, sequence: int) -> bool:
-    """Whether the event was copied into ``run``: it happened in the source of ``run``, which also holds the reads and
-    resolutions of its node."""
-    return run.fork_mode == ForkMode.REPLAY or sequence < (run.from_seq or 0)
-
-
 @dataclass(slots=True)
 class RecordedMemory:
     """``ctx.memory`` of a replay: reads return the recorded answers, and writes return the ids on the source's log."""
@@ -242,7 +236,7 @@ def _follow(state: ReplayState, fact: Recorded, copied: list[Recorded], now: dat
 def _on_replay(state: ReplayState, fact: Recorded) -> OnReplay:
     """Whether the node is called or taken from the record. Events before the fork's ``fromSeq``, and those that the
     source itself copied, are always taken from the record."""
-    if fact.sequence < (state.run.from_seq or 0) or was_copied(state.source, fact.sequence):
+    if fact.sequence < (state.run.from_seq or 0) or state.source.has_copied(fact.sequence):
         return OnReplay.RECORDED
     return on_replay_of(workflows.node_of(state.definition, fact.node_id)["typeId"])
 
@@ -439,7 +433,7 @@ def _require_replayable(source: Run, definition: JSONObject, from_seq: int) -> N
     completed = [fact for fact in _log(source) if fact.type == NodeCompleted.type]
     _require_on_record(source, completed, from_seq, values=False)
     types = {node["id"]: node["typeId"] for node in definition["nodes"]}
-    again = {fact.node_id for fact in completed if fact.sequence >= from_seq and not was_copied(source, fact.sequence)}
+    again = {fact.node_id for fact in completed if fact.sequence >= from_seq and not source.has_copied(fact.sequence)}
     called = {node_id for node_id in again if on_replay_of(types[node_id]) == OnReplay.CALLED}
     if not recordings.can_serve(source.tenant_id, source.id, called):
         raise _unavailable(source, from_seq, "retention_expired")

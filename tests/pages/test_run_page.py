@@ -361,6 +361,28 @@ def test_a_branch_is_compared_with_its_source_by_output_and_by_what_it_wrote(ada
     assert "2 of 3 nodes differ." in body_of(answer)
 
 
+def facts_of(shown: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", shown.partition("<dt>Writes</dt>")[2].partition("</dd>")[0]))
+
+
+def test_a_fork_counts_the_writes_of_its_source_apart(ada: Client) -> None:
+    source = building.remember("acme", "alpha", "omega").run
+    (second,) = [each.sequence for each in building.log_of(source) if each.payload.get("nodeId") == "remember-2"][:1]
+    replay = forked(ada, source, "replay", 0).removesuffix("/compare")
+    branch = forked(ada, source, "branch", second).removesuffix("/compare")
+    told = {replay: "0 and 2 of its source, not repeated", branch: "1 and 1 of its source, not repeated"}
+    for url, words in told.items():
+        shown = body_of(ada.get(url))
+        assert facts_of(shown).strip() == words
+        assert "1 write of the source" in lanes_of(ada.get(url))["remember-1"]
+        assert len(json.loads(body_of(ada.get(f"/memory?run={url.rpartition('/')[2]}&format=json")))["entries"]) == int(
+            words[0]
+        ), "as its Entries say"
+    assert ">1 write</span>" in lanes_of(ada.get(branch))["remember-2"]
+    assert "source" not in facts_of(body_of(ada.get(f"/runs/{ids.wire('run', source.id)}")))
+    assert "1 write of the source" in rows_of(ada.get(f"{replay}/compare"))["remember-1"]
+
+
 def test_a_node_that_a_fork_has_not_come_to_is_missing(ada: Client) -> None:
     made = building.remember("acme", "alpha", "omega")
     url = f"/runs/{ids.wire('run', made.run.id)}"

@@ -221,6 +221,11 @@ class Run(TenantOwned):
         """Decided by the run's fork mode alone, never by a node, a caller or an event."""
         return self.fork_mode == ForkMode.REPLAY
 
+    def has_copied(self, sequence: int) -> bool:
+        """Whether the event was copied from the run's source, where it happened; the source also holds the reads and
+        resolutions of its node."""
+        return self.is_replay or sequence < (self.from_seq or 0)
+
     def refuse_effects(self) -> None:
         """Raise ``EffectInReplay`` when this run is a replay (openwop-host 3.8).
 
