@@ -28,6 +28,7 @@ MOMENT = timedelta(milliseconds=250)
 MAX_ATTEMPTS = 5
 OPEN = (PassState.WAITING, PassState.CLAIMED)
 OVER_ALL = frozenset({"forget"})  # kinds of which one at a time goes over everything of a tenant
+DECIDED = "decided/"  # the windows of passes that carry out what a person decided about pairs begin with it
 SELECTED = "selected"  # the kind that changes all entries that match a filter
 OVER = (PassState.DONE, PassState.REFUSED, PassState.FAILED, PassState.CANCELLED)
 
@@ -250,8 +251,8 @@ def find_many(tenant_id: UUID, pass_ids: list[UUID]) -> list[Pass]:
 
 
 def latest(tenant_id: UUID, *, kinds: tuple[str, ...], limit: int) -> list[Pass]:
-    """The passes of these kinds, newest first."""
-    return list(of_kinds(tenant_id, kinds).order_by("-id")[:limit])
+    """The passes of these kinds, newest first, without those that carried out a person's decision."""
+    return list(of_kinds(tenant_id, kinds).exclude(window__startswith=DECIDED).order_by("-id")[:limit])
 
 
 def last_done(tenant_id: UUID, refs: Collection[str], kinds: Collection[str]) -> dict[tuple[str, str], Pass]:

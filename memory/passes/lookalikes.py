@@ -363,7 +363,7 @@ def _refs(scope: TenantScope, chosen: Sequence[Choice], now: datetime) -> dict[U
 
 def _begin(scope: TenantScope, memory_ref: str, now: datetime) -> Pass:
     """A pass of this person over the ref, under way; no other is, or ``Conflict``."""
-    order = PassOrder(consolidation.KIND, f"decided/{ids.new_id().hex}", scope.principal.id, memory_ref)
+    order = PassOrder(consolidation.KIND, f"{passes.DECIDED}{ids.new_id().hex}", scope.principal.id, memory_ref)
     row = passes.request(scope.tenant_id, order, now=now)
     work = passes.claim(scope.tenant_id, row.id, holder=scope.principal.id, now=now)
     if work is None:

@@ -360,7 +360,7 @@ class Repeat:
 
 
 def last_repeat(scope: TenantScope) -> Repeat | None:
-    """Among the last hundred consolidations; None when each came upon something new."""
+    """Among the last hundred consolidations by rules; None when each came upon something new."""
     rows = passes.latest(scope.tenant_id, kinds=("consolidate",), limit=LOOKED_BACK)
     done = [row for row in rows if row.state == PassState.DONE and not row.dry_run]
     for place, row in enumerate(done):

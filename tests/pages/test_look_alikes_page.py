@@ -80,6 +80,17 @@ def test_the_bar_decides_every_selected_pair(ada: Client, desk: Desk) -> None:
     assert "No possible duplicates" in body_of(ada.get(URL))
 
 
+def test_a_decision_is_no_consolidation_that_should_have_changed_nothing(ada: Client, desk: Desk) -> None:
+    for verb in ("replace", "merge"):
+        ada.post(URL + "/decide", {verb: value_of(desk.pairs()[0])})
+        assert "Not tested yet" in body_of(ada.get("/consolidation")), verb
+    idle = desk.consolidate()
+    assert not idle.outcome["merged"] + idle.outcome["superseded"]
+    shown = body_of(ada.get("/consolidation"))
+    assert "It changed nothing, as it should." in shown
+    assert f"/passes/{ids.wire('pass', idle.id)}" in shown.split('id="idempotence"')[1].split("</section>")[0]
+
+
 def test_a_pair_that_changed_meanwhile_is_refused_in_words_and_nothing_is_changed(ada: Client, desk: Desk) -> None:
     values = [value_of(pair) for pair in desk.pairs()]
     ledger.retirement.retire_entry(desk.owner, with_text(desk, KEPT).newer.id, reason="", now=timezone.now())
