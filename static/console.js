@@ -138,7 +138,12 @@
     const rows = all("[data-list] [data-item]").filter(shown);
     if (!rows.length) return;
     const here = rows.findIndex((row) => row.contains(document.activeElement) || row.hasAttribute("data-current"));
-    const next = rows[here < 0 ? 0 : Math.min(Math.max(here + step, 0), rows.length - 1)];
+    stand(rows, here < 0 ? 0 : here + step);
+  }
+
+  /* The row at that place, or at the nearer end, is the current one. */
+  function stand(rows, place) {
+    const next = rows[Math.min(Math.max(place, 0), rows.length - 1)];
     for (const row of all("[data-current]")) row.removeAttribute("data-current");
     next.setAttribute("data-current", "");
     next.tabIndex = -1;
@@ -452,6 +457,9 @@
   leadBack();
   giveBackTyped();
   aim();
-  if (location.hash === "#next") move(1);
+  /* Back from a decision: #next-2 is the row that took the place of the second one, so that no skipped row is decided by mistake. */
+  const decided = /^#next-(\d+)$/.exec(location.hash);
+  const left = decided ? all("[data-list] [data-item]").filter(shown) : [];
+  if (left.length) stand(left, decided[1] - 1);
   setInterval(() => { if (!document.hidden) tellTimes(document); }, 30000);
 })();

@@ -218,18 +218,23 @@ def decide(request: HttpRequest) -> HttpResponse:
     if not chosen or verb not in DONE:
         messages.error(request, "Nothing was decided. Select at least one pair and choose what to do.")
         return redirect(back)
-    choices = [choice_of(*each.partition(":")[::2]) for each in chosen]
+    choices, place = [choice_of(pair, digest) for pair, digest, _ in chosen], chosen[0][2]
     sent = pages.submit(Form(request.POST), lambda _: [lookalikes.decide(scope, verb, choices, now=timezone.now())])
     if sent.conflict or not sent.result:
         return _render_pairs(request, scope, conflict=sent.conflict)
     number = f"{len(choices)} pair{'s' if len(choices) > 1 else ''}"
     undo = " What was taken away can be restored from its pass." if sent.result[0] else ""
     messages.success(request, f"{DONE[Verb(verb)]} {number}.{undo}")
-    return redirect(f"{back}#next")
+    return redirect(f"{back}#next-{place if place.isdecimal() else 1}")
 
 
-def _chosen(given: QueryDict) -> tuple[str, list[str]]:
+def _chosen(given: QueryDict) -> tuple[str, list[list[str]]]:
+    """What is decided, and the pairs: of each its id, the digest of what was read, and its place on the page."""
     for verb in Verb.values:
         if value := given.get(verb):
-            return verb, [value]
-    return given.get("decision", ""), list(dict.fromkeys(given.getlist("pair")))
+            return verb, [_parts(value)]
+    return given.get("decision", ""), [_parts(each) for each in dict.fromkeys(given.getlist("pair"))]
+
+
+def _parts(value: str) -> list[str]:
+    return [*value.split(":", 2), "", ""][:3]

@@ -42,6 +42,40 @@ def test_by_keyboard_one_pair_is_decided_and_then_the_selected_ones(page: Page, 
     assert {pair.newer.content for pair in left} <= set(desk.texts())
 
 
+def test_after_a_decision_the_focus_is_on_the_pair_that_took_its_place(page: Page, live_server: LiveServer) -> None:
+    desk = filled()
+    browsing.sign_in(page, live_server.url, URL)
+    pairs = page.locator("[data-item]")
+    skipped, decided, moved_up = (pair.older.content for pair in desk.pairs())
+    page.get_by_role("button", name="Keep both of pair 2").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Kept both entries of 1 pair.")).to_be_visible()
+    assert [pair.older.content for pair in desk.pairs()] == [skipped, moved_up]
+    expect(pairs.nth(1)).to_be_focused()
+    page.keyboard.press("b")
+    expect(pairs).to_have_count(1)
+    assert [pair.older.content for pair in desk.pairs()] == [skipped]
+    expect(pairs.first).to_be_focused()
+    assert decided in desk.texts()
+
+
+def test_after_the_selected_pairs_the_focus_is_where_the_first_of_them_stood(
+    page: Page, live_server: LiveServer
+) -> None:
+    desk = filled()
+    desk.say("The old printer stands in the cellar.", "In the cellar stands the old printer, out of use.")
+    assert len(desk.look()) == 4
+    browsing.sign_in(page, live_server.url, URL)
+    pairs = page.locator("[data-item]")
+    for number in (2, 4):
+        page.get_by_role("checkbox", name=f"Select pair {number}").check()
+    left = desk.pairs()[2].older.content
+    page.keyboard.press("b")
+    expect(pairs).to_have_count(2)
+    assert desk.pairs()[1].older.content == left
+    expect(pairs.nth(1)).to_be_focused()
+
+
 def test_enter_in_a_box_decides_nothing(page: Page, live_server: LiveServer) -> None:
     desk = filled()
     browsing.sign_in(page, live_server.url, URL)

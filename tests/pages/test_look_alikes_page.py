@@ -65,8 +65,8 @@ def test_the_button_beside_a_pair_decides_that_pair(ada: Client, desk: Desk) -> 
     ]:
         with building.undone():
             pair, other = with_text(desk, KEPT), with_text(desk, FERN[0])
-            answer = ada.post(URL + "/decide", {verb: value_of(pair), "pair": value_of(other), "next": URL})
-            assert answer.headers["Location"] == f"{URL}#next", verb
+            answer = ada.post(URL + "/decide", {verb: f"{value_of(pair)}:2", "pair": value_of(other), "next": URL})
+            assert answer.headers["Location"] == f"{URL}#next-2", verb
             shown = body_of(ada.get(URL))
             assert said in shown, verb
             assert set(desk.texts()) == left, verb
