@@ -273,7 +273,7 @@ def retire(request: HttpRequest, mem_id: str) -> HttpResponse:
         if sent.result:
             messages.success(request, "The entry is retired. Runs that start from now on do not read it.")
             return redirect("memory-entry", mem_id)
-    context = {"nav": "memory", "entry": found, "mem_id": mem_id, "form": form}
+    context = {"nav": "memory", "entry": found, "mem_id": mem_id, "form": form, "now": timezone.now()}
     return pages.render(request, "memory/retire.html", context, status=422 if form.is_bound else 200)
 
 

@@ -210,6 +210,18 @@ def test_retiring_asks_why_and_restoring_brings_it_back(ada: Client) -> None:
     assert building.contents(building.scope()) == ["old"]
 
 
+def test_an_entry_that_expires_can_be_restored_until_then(ada: Client) -> None:
+    (mem_id,) = building.remember("acme", "old").entries
+    assert "You can restore it at any time." in body_of(ada.get(f"/memory/{mem_id}/retire"))
+    expires = timezone.now() + timedelta(days=30)
+    owner = building.scope()
+    [until] = building.write_each(owner, "passing", expires_at=expires)
+    shown = body_of(ada.get(f"/memory/{ids.wire('mem', until)}/retire"))
+    assert "at any time" not in shown
+    assert "You can restore it until it expires" in shown
+    assert f"{expires:%Y-%m-%d %H:%M}" in shown
+
+
 def test_a_reason_that_cannot_be_stored_is_said_on_the_form(ada: Client) -> None:
     (mem_id,) = building.remember("acme", "old").entries
     answer = ada.post(f"/memory/{mem_id}/retire", {"reason": "x" * 501})
