@@ -32,7 +32,7 @@ from memory.host.json_types import JSONObject
 from memory.host.paging import cut
 from memory.host.tenancy import TenantScope
 from memory.text.matching import search_form
-from memory.text.search_words import Sought, sought
+from memory.text.search_words import Sought, language_of, sought, without_stop_words
 
 if TYPE_CHECKING:
     from memory.models.entry import MemoryEntry
@@ -133,6 +133,12 @@ class LedgerFilter:
             return self
         return replace(self, text=NAMED.sub("", self.text).strip(), **open_fields) if named else self
 
+    def text_in_quotes(self) -> str:
+        """The text with its words in quotes, behind the fields that it names."""
+        words = self.with_fields().text
+        named = [found[0] for found in NAMED.finditer(self.text)] if words != self.text else []
+        return " ".join([*named, '"{}"'.format(words.replace('"', " ").strip())])
+
     @property
     def place(self) -> dict[str, str]:
         """The conditions on an address."""
@@ -205,6 +211,12 @@ def ledger_page(
     total, exact = _total(scope, wanted, now)
     shown, last = cut(found, size)
     return LedgerPage(shown, total, exact, seen + 1, last.id if last else None)
+
+
+def matches_any_word(wanted: LedgerFilter) -> bool:
+    """Whether a ranked search for this has several words that say something, any of which counts."""
+    words = sought(wanted.with_fields().text)
+    return not words.phrases and len(without_stop_words(words.asked, language_of(words.asked))) > 1
 
 
 def export_entries(scope: TenantScope, wanted: LedgerFilter, *, now: datetime) -> Iterator[adapter.console.Exported]:

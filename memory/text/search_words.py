@@ -25,6 +25,7 @@ MAX_WORDS = 8
 PARTS = 4
 MOST_ASKED = 64
 QUOTED = re.compile(r'"([^"]+)"')
+JOINTS = re.compile(r"[-\u2010-\u2015'\u2019,;]")  # between letters they join words, which others write apart
 # Thai to Lao, Myanmar, Khmer, Tai, kana and Han, and the signs that stand for words.
 UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u19df\u1a20-\u1aaf\u2600-\u27bf\u3040-\u30ff\u31f0-\u31ff"
@@ -95,21 +96,33 @@ def sought(text: str) -> Sought:
     """The first ``MAX_WORDS`` words of a query as it was typed; without any letter or digit it finds nothing.
 
     A word with signs inside (a mail address, an amount), one of an unspaced script, and what is in quotes must stand in
-    the text as typed. By relevance only quotes are taken so, and up to ``MOST_ASKED`` words count.
+    the text as typed. By relevance only quotes are taken so, and a query that is one such address, amount or version;
+    up to ``MOST_ASKED`` words count.
     """
     folded = search_form(text)
     phrases = tuple(dict.fromkeys(each.strip() for each in QUOTED.findall(folded) if words_of(each)))
     words: list[str] = []
     literals: list[str] = list(phrases)
-    for chunk in QUOTED.sub(r" \1 ", folded).split()[:MAX_WORDS]:
+    chunks = QUOTED.sub(r" \1 ", folded).split()
+    for chunk in chunks[:MAX_WORDS]:
         spaced = chunk.translate(_LETTERS)
         bare = chunk[len(spaced) - len(spaced.lstrip()) : len(spaced.rstrip())]
         found = words_of(bare)
         if found != [bare]:
             literals += [bare] if bare else []
         words += found[:PARTS]
+    if len(chunks) == 1 and not phrases and literals and _is_meant_whole(literals[0]):
+        phrases = (literals[0],)
     asked = tuple(words_of(folded)[:MOST_ASKED])
     return Sought(tuple(dict.fromkeys(words)), tuple(dict.fromkeys(literals)), phrases, asked)
+
+
+def _is_meant_whole(chunk: str) -> bool:
+    """Whether a run without blanks is an address, an amount, a version or a path: it holds signs, and is neither words
+    that are joined nor of an unspaced script, where a question has no blanks."""
+    parts = JOINTS.split(chunk)
+    joined = all(words_of(part) == [part] and not any(char.isdigit() for char in part) for part in parts if part)
+    return not (joined or UNSPACED.search(chunk)) and len(every_word_of(chunk)) > 1
 
 
 SHORTEST_STEMMED, LONGEST_STEMMED = 3, 32

@@ -57,6 +57,7 @@ def ledger(request: HttpRequest) -> HttpResponseBase:
         return exports.listing("json", "entries", entries)
     page = ledger_search.ledger_page(scope, wanted, after=cursor.after, seen=cursor.seen, size=pages.PAGE, now=now)
     context = {"nav": "memory", "now": now, "page": page, "wanted": wanted, **_addresses(request, page, cursor)}
+    context["narrower"] = _narrower(request, wanted) if page.is_ranked else {}
     context |= _acts(scope, wanted, page, now)
     context["columns"] = columns = _columns(request)
     context |= _around(request, scope, wanted, page, now)
@@ -193,6 +194,17 @@ def _addresses(request: HttpRequest, page: ledger_search.LedgerPage, cursor: pag
         **pages.files(request),
         "chips": chips_of(request),
         "as_export": reverse("memory-export") + pages.address(request).removeprefix(request.path),
+    }
+
+
+def _narrower(request: HttpRequest, wanted: LedgerFilter) -> dict[str, str]:
+    """Where a search that any of its words matches asks for every word, and for the words as they were typed; empty
+    for one that has a single word to match, or is taken as typed already."""
+    if not ledger_search.matches_any_word(wanted):
+        return {}
+    return {
+        "every_word": pages.address(request, order=ledger_search.NEWEST),
+        "as_typed": pages.address(request, q=wanted.text_in_quotes()),
     }
 
 

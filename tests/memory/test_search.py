@@ -269,6 +269,33 @@ def test_what_is_in_quotes_and_what_names_a_field_filters() -> None:
 
 
 @pytest.mark.usefixtures("index")
+def test_one_word_with_signs_inside_is_taken_as_typed_by_relevance_too() -> None:
+    acme = building.scope()
+    marta, omar = "Marta is marta.kowalska@example.com", "Omar is omar@example.com"
+    amount, version = "The fee is 49.90 EUR", "Release 2.4.1 is out, 2.5 waits"
+    write_each(acme, marta, omar, amount, version, "49 of 90 chairs", "a t shirt, an e-mail", memory_ref="desk/facts")
+    write_each(acme, "facts about a desk", "東京 と 大阪")
+    for query, expected in (
+        ("marta.kowalska@example.com", [marta]),
+        ("zzz@example.com", []),
+        ("<omar@example.com>,", [omar]),
+        ("marta.kow", [marta]),
+        ("49.90", [amount]),
+        ("2.4.1", [version]),
+        ("2.4.1 ref:desk/facts", [version]),
+        ("5.5", []),
+        ("desk/facts", [version, amount, omar, marta, "49 of 90 chairs", "a t shirt, an e-mail"]),
+        ("t-shirt", ["a t shirt, an e-mail"]),
+        ("shirt's", ["a t shirt, an e-mail"]),
+        ("shirt,chairs", ["a t shirt, an e-mail", "49 of 90 chairs"]),
+        ("東京、神戸", ["東京 と 大阪"]),
+        ("what is omar@example.com", [omar, marta]),
+    ):
+        assert sorted(ranked(acme, query)) == sorted(expected), query
+    assert ranked(acme, "who is marta.kowalska@example.com")[0] == marta
+
+
+@pytest.mark.usefixtures("index")
 def test_what_is_ranked_is_paged_to_its_end_and_filtered() -> None:
     acme = building.scope()
     write_each(acme, *[f"apple {number}{' pie' * (number % 2)}" for number in range(20)])

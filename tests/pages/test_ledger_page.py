@@ -5,6 +5,7 @@ import io
 import json
 import re
 from datetime import timedelta
+from html import unescape
 from typing import Any
 
 import pytest
@@ -68,6 +69,29 @@ def test_a_text_that_a_search_finds_is_shown_from_the_word_with_it_marked(ada: C
     shown = page(ada, "/memory?q=pump")
     assert ">…said before it. &lt;b&gt;The <mark>pumps</mark>&lt;/b&gt; sound like a tractor</a>" in shown
     assert "<mark>" not in page(ada)
+
+
+@pytest.mark.engines
+def test_a_search_for_several_words_says_that_any_counts_and_leads_to_all_of_them(ada: Client) -> None:
+    building.remember("acme", "the red apple", "an apple is red", "red paint", "a pear")
+    shown = page(ada, "/memory?q=red+apple+ref%3Anotes")
+    said = re.search(r'<p class="small muted" data-any-word>(.*?)</p>', shown)
+    assert said
+    assert "3 entries with any of these words." in said[1]
+    every, exact = (unescape(each) for each in re.findall(r'href="([^"]+)"', said[1]))
+    assert standing(1, 2, 2, "entries") in page(ada, every)
+    assert standing(1, 1, 1, "entry") in page(ada, exact)
+    assert "the <mark>red</mark> <mark>apple</mark>" in page(ada, exact)
+    for query in (
+        "q=apple",
+        "q=the+apple",
+        'q="red+apple"',
+        "q=red+apple&order=newest",
+        "q=one@example.com",
+        "q=pear+tree+zzz&ref=x",
+        "",
+    ):
+        assert "data-any-word" not in page(ada, f"/memory?{query}"), query
 
 
 def test_retired_entries_are_listed_apart(ada: Client) -> None:
