@@ -285,8 +285,8 @@ def _kin(scope: TenantScope, rows: list[Lineage], entry_id: UUID, now: datetime)
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A pass as one line of a list. ``went_in`` and ``came_out`` count entries; None without an outcome. ``taken`` is
-    what became of the entries it retired, where requested."""
+    """A pass as one line of a list. ``went_in`` and ``came_out`` count entries as the pass left them; None without an
+    outcome. ``taken`` is what became since of the entries it retired, where requested."""
 
     work: Pass
     went_in: int | None
@@ -295,7 +295,7 @@ class Summary:
 
     @property
     def ratio(self) -> float | None:
-        """How much of what went in is still there, from 0 to 1."""
+        """How much of what went in the pass left, from 0 to 1."""
         return self.came_out / self.went_in if self.went_in and self.came_out is not None else None
 
     @property
@@ -312,21 +312,20 @@ class Summary:
         """Why the pass deserves attention; "" otherwise."""
         if self.work.state == PassState.FAILED:
             return "it has failed"
-        if self.work.kind == consolidation.KIND and self.ratio is not None and self.ratio < 1 / LOSS:
+        left = (self.came_out or 0) + self.taken.restored
+        if self.work.kind == consolidation.KIND and self.ratio is not None and LOSS * left < (self.went_in or 0):
             return "more than half of the entries are gone"
         return ""
 
 
 def summary(work: Pass, taken: RetiredCounts = NOTHING) -> Summary:
-    """What went in and what came out, in entries, less those restored since: one archive or compacted entry represents
-    everything that went into it."""
+    """What went in and what came out, in entries: one archive or compacted entry represents everything that went into
+    it."""
     outcome = work.outcome
     went_in = _number(outcome.get(WENT_IN.get(work.kind, "")))
     came_out = _number(outcome.get("outputCount"))
     if work.kind == "compact" and went_in is not None:
         came_out = went_in - (_number(outcome.get("sourceCount")) or 1) + 1
-    if came_out is not None:
-        came_out += taken.restored
     return Summary(work, went_in, came_out, taken)
 
 

@@ -123,10 +123,11 @@ def _is_plan(work: Pass) -> bool:
 
 
 def _outcome(work: Pass, taken: RetiredCounts) -> dict[str, object]:
-    """What came of it, as it stands today; of a dry run, what would have become of the index."""
+    """What came of it then, and how many entries were restored since; of a dry run, what would have become of the
+    index."""
     outcome: JSONObject = work.outcome
-    if taken.restored and work.kind == "consolidate" and "outputCount" in outcome:
-        outcome = outcome | {"outputCount": outcome["outputCount"] + taken.restored, "restored": taken.restored}
+    if taken.restored:
+        outcome = outcome | {"restored": taken.restored}
     if not work.dry_run or "indexUpdated" not in outcome:
         return outcome
     would = "would be" if work.options.get("indexEmitted", True) else "would not be"

@@ -269,10 +269,16 @@ def test_a_compacted_entry_stands_beside_its_sources(ada: Client) -> None:
     entries = building.remember("acme", "first note", "second note", "third note").entries
     tried = page(ada, f"/passes/{carried_out(kind='compact', dry_run=True)}")
     assert "3 <svg" in tried
-    shown = page(ada, f"/passes/{carried_out(kind='compact')}")
+    url = f"/passes/{carried_out(kind='compact')}"
+    shown = page(ada, url)
     assert "its text is a part of it" in shown
     assert sources_of(shown) == len(entries)
     assert "3 → 1" in page(ada, "/consolidation")
+    ada.post(f"/memory/{entries[0]}/restore")
+    since = page(ada, url)
+    assert "3 <svg" in since
+    assert "</svg> 1 entry" in since
+    assert "<dt>Restored since</dt><dd>1</dd>" in since
     refused = page(ada, f"/passes/{carried_out(kind='compact')}")
     assert "nothing_to_compact" in refused
 
@@ -319,7 +325,7 @@ def test_a_source_is_restored_from_the_page_and_no_pass_takes_it_again(ada: Clie
     assert sorted(building.contents(building.scope())) == ["x", "x"]
 
 
-def test_whoever_restores_or_protects_from_a_pass_lands_back_there(
+def test_whoever_restores_or_protects_from_a_pass_lands_at_the_top_of_that_page_where_the_message_is(
     ada: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(passes_views, "SOURCES", 4)
@@ -332,7 +338,7 @@ def test_whoever_restores_or_protects_from_a_pass_lands_back_there(
         assert form
         [back] = re.findall(r'name="next" value="([^"]+)"', form[0])
         answer = ada.post(form[1], {"next": unescape(back)})
-        assert answer["Location"] == f"{url}#groups"
+        assert answer["Location"] == url
         if verb == "restore":
             ada.post(form[1].replace("/restore", "/protect"), {"protected": "no"})
 
