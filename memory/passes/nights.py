@@ -152,13 +152,15 @@ SHOWS = (*PASSES, "fired", *REMOVALS)
 
 @dataclass(frozen=True, slots=True)
 class Night:
-    """From ``begins`` to before ``ends``; ``day`` is the date on which it begins in ``timezone``."""
+    """The 24 hours from ``begins`` to before ``ends``; ``day`` is the date on which they begin in ``timezone``, and
+    ``began_today`` whether that is today's there."""
 
     day: date
     begins: datetime
     ends: datetime
     timezone: str
     is_last: bool
+    began_today: bool
 
     @property
     def earlier(self) -> date:
@@ -197,7 +199,7 @@ def night_of(scope: TenantScope, day: date | None, *, now: datetime) -> Night:
     if not FIRST <= chosen <= min(last, LAST):
         raise Invalid(errors=[{"field": "night", "message": f"must be a day from {FIRST} to {last}"}])
     begins, ends = (cron.instant_of(datetime.combine(each, at), policy.timezone) for each in (chosen, chosen + DAY))
-    return Night(chosen, begins, ends, policy.timezone, chosen == last)
+    return Night(chosen, begins, ends, policy.timezone, chosen == last, chosen == local.date())
 
 
 def figures(scope: TenantScope, night: Night) -> NightFigures:

@@ -292,6 +292,7 @@ def _night_list(scope: TenantScope, night: Night, show: str, cursor: pages.Curso
     """The rows behind the figure ``show``, and the pages around them."""
     after, size = cursor.after, pages.PAGE
     page: Page[Any]
+    names: dict[str, str] = {}
     if show == "fired":
         page = nights.page_of_firings(scope, night, after=after, size=size)
         fired = commitments.lifecycle.find_many(scope, {each.commitment_id for each in page.rows}, now=now)
@@ -300,7 +301,8 @@ def _night_list(scope: TenantScope, night: Night, show: str, cursor: pages.Curso
         page = nights.page_of_removed(scope, night, show, after=after, size=size)
     else:
         page = nights.page_of_passes(scope, night, show, after=after, size=size, now=now)
-    return {"rows": page.rows, "total": page.total, **cursor.links(len(page.rows), page.after)}
+        names = access.names_of(scope.tenant_id, {each.work.requested_by for each in page.rows})
+    return {"rows": page.rows, "names": names, "total": page.total, **cursor.links(len(page.rows), page.after)}
 
 
 def _day(request: HttpRequest) -> date | None:

@@ -67,7 +67,7 @@ def test_the_first_page_leads_to_what_the_last_night_did_and_each_figure_to_its_
     night()
     assert 'href="/nights"' in page(ada, "/")
     shown = page(ada)
-    assert "Last night" in shown
+    assert re.search(r"<h1[^>]*>\s*Since 03:00 (today|yesterday)", shown)
     assert figure(shown, "Merged")[0] == "1 entry"
     assert figure(shown, "Replaced by newer values")[0] == "1 entry"
     words, url = figure(shown, "Distilled")
@@ -160,6 +160,20 @@ def test_a_night_begins_at_its_time_of_day_and_an_earlier_one_is_chosen(ada: Cli
     for wrong in ("2026-13-01", "soon", "2999-01-01", "0001-01-01"):
         assert ada.get(f"/nights?night={wrong}").status_code == 400
     assert ada.get("/nights?show=everything").status_code == 400
+
+
+def test_the_title_says_since_when_and_a_pass_who_ordered_it(ada: Client) -> None:
+    building.remember("acme", DOOR, DOOR)
+    memory_policy.change(building.scope(), {"timezone": "Pacific/Auckland", "night_at": "12:00"}, now=timezone.now())
+    ada.post("/consolidation/order", {"kind": "consolidate", "ref": "notes"})
+    noon, evening = datetime(2026, 3, 3, 0, 30, tzinfo=UTC), datetime(2026, 3, 3, 20, 0, tzinfo=UTC)  # 13:30, 09:00
+    for at, expected in ((noon, True), (evening, False)):
+        assert nights.night_of(building.scope(), None, now=at).began_today == expected
+    shown = page(ada)
+    assert "Last night" not in shown
+    assert "Since 12:00 " in shown
+    assert re.search(r'on-demand</span><span class="sub">ordered by\s*<span title="usr_\w+">[^<]+@', shown)
+    assert "24 hours from 2026-03-02, 12:00" in page(ada, "/nights?night=2026-03-02")
 
 
 def test_a_dry_run_and_the_passes_of_another_tenant_are_in_no_night(ada: Client, sign_in: SignIn) -> None:

@@ -79,7 +79,7 @@ def read(hand: Hand, settings: Settings) -> None:
 
     # 2. What the night did.
     hand.go("Passes")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Last night")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Since 03:00")
     expect(page.locator("#night-list")).to_contain_text("2 removed")
     assert hand.count() == 1 + hand.is_finger
 
