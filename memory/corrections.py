@@ -34,12 +34,17 @@ RETIRED = "This entry is retired. Restore it first."
 def require_correctable(scope: TenantScope, entry: "MemoryEntry") -> None:
     """Refuse callers without permission, and entries whose text a person may not change."""
     scope.check("memory:retire")
+    if refusal := refusal_of(entry):
+        raise Conflict(refusal)
+
+
+def refusal_of(entry: "MemoryEntry") -> str:
+    """Why a person may not change the text of the entry; "" where one may."""
     if entry.address is not None:
-        raise Conflict(OF_OPENINTENT)
+        return OF_OPENINTENT
     if entry.derived == "distilled":
-        raise Conflict(OF_AN_ARCHIVE)
-    if entry.retired_at is not None:
-        raise Conflict(RETIRED)
+        return OF_AN_ARCHIVE
+    return RETIRED if entry.retired_at is not None else ""
 
 
 @transaction.atomic

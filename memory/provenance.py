@@ -23,7 +23,7 @@ from memory.host.json_types import JSONObject
 from memory.host.models import Run, RunEvent
 from memory.host.paging import behind
 from memory.host.tenancy import TenantScope
-from memory.models import EntryOrigin, Lineage
+from memory.models import EntryOrigin, Lineage, LineageKind
 from memory.origins import Origin
 
 if TYPE_CHECKING:
@@ -233,6 +233,12 @@ def descendants_of_entry(tenant_id: UUID, entry_id: UUID) -> QuerySet[Lineage]:
     """Return what was made of the entry."""
     rows: QuerySet[Lineage] = Lineage.objects.of(tenant_id).filter(source_id=entry_id)
     return rows
+
+
+def replacement_of_entry(tenant_id: UUID, entry_id: UUID) -> UUID | None:
+    """The entry that last took the place of this one, by a pass or by a correction."""
+    rows = descendants_of_entry(tenant_id, entry_id).exclude(kind=LineageKind.DISTILLED)
+    return rows.order_by("-id").values_list("target_id", flat=True).first()
 
 
 def _grouped(rows: Iterable[Lineage], by: str) -> dict[UUID, list[Lineage]]:

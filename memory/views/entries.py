@@ -245,6 +245,8 @@ def correct(request: HttpRequest, mem_id: str) -> HttpResponse:
     """Ask for the right text, then let a new entry take the place of this one."""
     scope = tenancy.scope_of(request)
     found = _entry(scope, mem_id)
+    if corrections.refusal_of(found) == corrections.RETIRED:
+        return _retired_already(request, scope, found)
     corrections.require_correctable(scope, found)
     form = CorrectionForm(request.POST if request.method == "POST" else None, initial={"content": found.content})
     conflict, status = None, 200
@@ -256,6 +258,20 @@ def correct(request: HttpRequest, mem_id: str) -> HttpResponse:
         conflict, status = sent.conflict, sent.status
     context = {"nav": "memory", "entry": found, "mem_id": mem_id, "form": form, "conflict": conflict}
     return pages.render(request, "memory/correct.html", context, status=status)
+
+
+def _retired_already(request: HttpRequest, scope: TenantScope, entry: "MemoryEntry") -> HttpResponse:
+    """Where to go with a correction of an entry that is retired: to it, and to what replaced it."""
+    scope.check("memory:retire")
+    replaced_by = provenance.replacement_of_entry(scope.tenant_id, entry.id)
+    context = {
+        "nav": "memory",
+        "mem_id": ids.wire("mem", entry.id),
+        "refusal": corrections.RETIRED,
+        "replaced_by": ids.wire("mem", replaced_by) if replaced_by else "",
+        "typed": request.POST.get("content", ""),
+    }
+    return pages.render(request, "memory/correct_retired.html", context, status=409)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -145,5 +145,11 @@ def test_the_page_offers_it_and_leads_to_the_new_entry(client: Client) -> None:
     assert ada.email in shown.partition("Corrected by")[2].partition("</p>")[0]
     assert "superseded by a correction" in shown
     assert "superseded by a correction" in client.get(url).content.decode()
-    assert client.get(f"{url}/correct").status_code == 409
+    again = client.post(f"{url}/correct", {"content": "first line\nyet another"})
+    for refused in (client.get(f"{url}/correct"), again):
+        assert refused.status_code == 409
+        assert "This entry is retired" in refused.content.decode()
+        assert f'href="{url}"' in refused.content.decode().split('id="conflict"')[1]
+        assert f'href="{done["Location"]}"' in refused.content.decode().split('id="conflict"')[1]
+    assert "yet another" in again.content.decode(), "what was typed is not lost"
     assert f'href="{url}/correct"' not in client.get(url).content.decode()
