@@ -598,12 +598,4 @@ def distinct_values(scope: TenantScope, name: str, *, limit: int) -> list[str]:
     """The first ``limit`` distinct values of one of ``VALUES``; one index step each. Of namespaces, the shared ones."""
     scope.check("memory:read")
     table, column = VALUES[name]
-    least = f"SELECT MIN({column}) FROM {table} WHERE tenant_id = %s AND {column} > "  # noqa: S608
-    statement = (
-        f"WITH RECURSIVE found(value) AS ({least} '' UNION ALL "  # noqa: S608
-        f"SELECT ({least} found.value) FROM found WHERE found.value IS NOT NULL) "
-        "SELECT value FROM found WHERE value IS NOT NULL LIMIT %s"
-    )
-    with connection.cursor() as cursor:
-        cursor.execute(statement, [sql.key(scope.tenant_id), sql.key(scope.tenant_id), limit])
-        return [row[0] for row in cursor.fetchall()]
+    return sql.distinct_values(table, column, scope.tenant_id, limit=limit)

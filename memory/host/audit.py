@@ -6,7 +6,7 @@ lock, so two appends never take the same number.
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from uuid import UUID
 
@@ -23,6 +23,8 @@ from memory.host.models.audit import with_result
 WRITER = "memory.host.audit"
 # How many of the newest records the choices of a filter come from.
 OFFERED = 500
+ACTIONS = 1000  # different ones of a tenant that are looked through for those that begin with a word
+NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 @transaction.atomic
@@ -124,9 +126,9 @@ def _chain() -> sql.PositionalQuery[AuditChain]:
 class AuditFilter:
     """Which records to list; empty means all.
 
-    ``target`` is the id of what was acted on, and of a run matches the questions that it asked too. ``request_id`` is
-    that of the request, task or command, ``result`` one of ``allowed``, ``denied`` and ``failed``. ``since`` is
-    inclusive, ``until`` exclusive.
+    ``action`` is a name, or the word before its first dot: "run" is every "run.…". ``target`` is the id of what was
+    acted on, and of a run matches the questions that it asked too. ``request_id`` is that of the request, task or
+    command, ``result`` one of ``allowed``, ``denied`` and ``failed``. ``since`` is inclusive, ``until`` exclusive.
     """
 
     actor: str = ""
@@ -157,17 +159,38 @@ def newest(
     if wanted is None or wanted.is_empty:
         every = AuditRecord.objects.of(tenant_id).filter(seq__lte=MOST if before is None else before - 1)
         return _loaded(tenant_id, every.order_by("-seq")[:limit])
-    rows, at = _matching(tenant_id, wanted), "occurred_at"
-    if ids.parse("run", wanted.target):
-        # For several targets SQLite would rather read the log by time; it has no index of this.
-        rows, at = rows.alias(at=Coalesce(at, at)), "at"
-    if before is not None:
-        last = _first(AuditRecord.objects.of(tenant_id).filter(seq=before))
+    last = None if before is None else _first(AuditRecord.objects.of(tenant_id).filter(seq=before))
+
+    def newest_of(actions: list[str]) -> list[AuditRecord]:
+        rows, at = _matching(tenant_id, wanted, actions), "occurred_at"
+        if ids.parse("run", wanted.target):
+            # For several targets SQLite would rather read the log by time; it has no index of this.
+            rows, at = rows.alias(at=Coalesce(at, at)), "at"
         if last and last.is_readable:
             rows = rows.filter(sql.behind(at, last.occurred_at, last.seq, id_column="seq"))
         elif last:
             rows = rows.filter(seq__lt=before)
-    return _loaded(tenant_id, rows.order_by(f"-{at}", "-seq")[:limit])
+        return audit_chain.read_for_display(rows.order_by(f"-{at}", "-seq")[:limit])
+
+    actions = _actions(tenant_id, wanted.action)
+    if len(actions) < 2 or wanted.target or wanted.request_id:
+        return _with_reasons(tenant_id, newest_of(actions))
+    # The index has each action in the order of time, and several of them in none.
+    found = [record for each in actions for record in newest_of([each])]
+    found.sort(key=lambda record: (record.occurred_at if record.is_readable else NEVER, record.seq), reverse=True)
+    return _with_reasons(tenant_id, found[:limit])
+
+
+def _actions(tenant_id: UUID, action: str) -> list[str]:
+    """The names on record that a filter by ``action`` finds: of a word before a dot all that begin with it."""
+    word = action.removesuffix(".")
+    if not action or "." in word:
+        return [action] if action else []
+    # A range of names would depend on the collation, so every name is looked at.
+    table = AuditRecord._meta.db_table
+    every = audit_chain.attempt(lambda: sql.distinct_values(table, "action", tenant_id, limit=ACTIONS)) or []
+    names = [name for name in every if isinstance(name, str)]  # others were tampered with
+    return [each for each in names if each == action or each.startswith(f"{word}.")] or [action]
 
 
 def _first(rows: QuerySet[AuditRecord]) -> AuditRecord | None:
@@ -176,7 +199,10 @@ def _first(rows: QuerySet[AuditRecord]) -> AuditRecord | None:
 
 def _loaded(tenant_id: UUID, records: QuerySet[AuditRecord]) -> list[AuditRecord]:
     """Return the records with their reasons; one that was tampered with may have its number and hash alone."""
-    found = audit_chain.read_for_display(records)
+    return _with_reasons(tenant_id, audit_chain.read_for_display(records))
+
+
+def _with_reasons(tenant_id: UUID, found: list[AuditRecord]) -> list[AuditRecord]:
     rows = AuditReason.objects.of(tenant_id).filter(record_id__in=[record.id for record in found])
     given = dict(rows.values_list("record_id", "text"))
     for record in found:
@@ -203,11 +229,12 @@ def count(tenant_id: UUID, wanted: AuditFilter, *, most: int) -> int:
     """Count the matching records, up to ``most``; without a filter the chain's length is returned."""
     if wanted.is_empty:
         return audit_chain.total(tenant_id)
-    return int(_matching(tenant_id, wanted).order_by().values("seq")[:most].count())
+    actions = _actions(tenant_id, wanted.action)
+    return int(_matching(tenant_id, wanted, actions).order_by().values("seq")[:most].count())
 
 
-def _matching(tenant_id: UUID, wanted: AuditFilter) -> QuerySet[AuditRecord]:
-    """Return the matching records.
+def _matching(tenant_id: UUID, wanted: AuditFilter, actions: list[str]) -> QuerySet[AuditRecord]:
+    """Return the matching records, of one of ``actions`` where there are any.
 
     A request or a target has few records, while an actor or an action may have most of them. With one of the two,
     SQLite, which has no statistics, must not use the index on actor or action, so these are wrapped.
@@ -218,7 +245,7 @@ def _matching(tenant_id: UUID, wanted: AuditFilter) -> QuerySet[AuditRecord]:
     targets = _targets(tenant_id, wanted.target)
     asked = {
         actor: wanted.actor,
-        action: wanted.action,
+        action if len(actions) == 1 else f"{action}__in": actions[0] if len(actions) == 1 else actions,
         "target": "" if len(targets) > 1 else wanted.target,
         "target__in": targets if len(targets) > 1 else [],
         "request_id": wanted.request_id,
@@ -245,7 +272,8 @@ def list_records_about(tenant_id: UUID, targets: Collection[str], *, limit: int 
 
 def export_records(tenant_id: UUID, wanted: AuditFilter | None = None) -> Iterator[AuditRecord]:
     """Yield all records, or those that match, in chain order."""
-    rows = _matching(tenant_id, wanted or AuditFilter()).filter(seq__lte=MOST)
+    wanted = wanted or AuditFilter()
+    rows = _matching(tenant_id, wanted, _actions(tenant_id, wanted.action)).filter(seq__lte=MOST)
     numbers = rows.order_by("seq").values_list("seq", flat=True)
     for part in sql.in_chunks(numbers.iterator(chunk_size=1000)):
         yield from _loaded(tenant_id, AuditRecord.objects.of(tenant_id).filter(seq__in=part).order_by("seq"))

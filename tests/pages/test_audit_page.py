@@ -210,6 +210,47 @@ def test_the_log_is_filtered_by_action_and_time_on_the_page_in_its_files_and_ove
     assert "Nothing matches" in body_of(ada.get("/audit?action=none"))
 
 
+@pytest.mark.engines
+def test_a_word_before_a_dot_finds_every_action_that_begins_with_it(ada: Client, sign_in: SignIn) -> None:
+    tenant, now = building.tenant(), timezone.now()
+    acts = (
+        "deed.done",
+        "deed.done",
+        "deed.undone",
+        "deed",
+        "deeds.done",
+        "indeed.done",
+        "deed.done.denied",
+        "Deed.done",
+    )
+    for minutes, action in enumerate(acts):
+        audit.append(tenant.id, actor="host", action=action, target=f"t{minutes}", now=now - timedelta(minutes=minutes))
+    audit.append(building.tenant("globex").id, actor="host", action="deed.elsewhere", now=now)
+
+    def actions(query: str) -> list[str]:
+        shown = body_of(ada.get(f"/audit?{query}")).partition('id="records"')[2]
+        return re.findall(r"<code>((?:in)?deeds?[a-z.]*)</code>", shown, re.IGNORECASE)
+
+    family = ["deed.done", "deed.done", "deed.undone", "deed", "deed.done.denied"]
+    assert actions("action=deed") == family
+    assert actions("action=deed.") == [each for each in family if each != "deed"]
+    assert actions("action=deed.done") == ["deed.done"] * 2
+    assert actions("action=deed&target=t2") == ["deed.undone"]
+    assert actions("action=dee") == []
+    assert standing(1, 5, 5, "records") in body_of(ada.get("/audit?action=deed"))
+    rows = json.loads(body_of(ada.get("/audit?action=deed&format=json")))["records"]
+    assert [row["action"] for row in rows] == family, "in the order of the chain"
+    api, key = Client(), building.key("acme")
+    seen: list[str] = []
+    place: str | None = ""
+    while place is not None:
+        url = f"/v1/host/console/audit?action=deed&limit=2{place and f'&before={place}'}"
+        part = api.get(url, HTTP_X_API_KEY=key).json()
+        seen += [each["action"] for each in part["records"]]
+        place = part["next"]
+    assert seen == family
+
+
 def test_a_time_that_is_none_is_refused_by_its_name(ada: Client) -> None:
     for query in ["since=yesterday", "until=2026-13-01", "since=2026-01-01T00:00:00"]:
         for url in ("/audit", "/runs"):

@@ -17,7 +17,7 @@ from pytest_django import DjangoDbBlocker
 
 from memory import adapter, ledger_search
 from memory.addresses import Address, Tier
-from memory.host import ids, sql
+from memory.host import audit, ids, sql
 from memory.host.models import Run
 from memory.ledger.entries import AddressedValue
 from memory.ledger_search import LedgerFilter
@@ -355,6 +355,21 @@ def test_the_records_of_a_run_and_of_its_questions_are_read_by_their_targets(ada
         for statement, plan in explained([(each.replace("%", "%%"), None) for each in asked]):
             assert re.search(led, plan), (statement, plan)
             assert not re.search(r"Seq Scan|host_audit_time|\(tenant_id=\?( AND seq<\?)?\)", plan), (statement, plan)
+
+
+@pytest.mark.usefixtures("log")
+def test_a_family_of_actions_is_read_from_the_index_an_action_at_a_time(ada: Client) -> None:
+    for action in ("deed.done", "deed.undone"):
+        audit.append(building.tenant().id, actor="host", action=action, now=timezone.now())
+    ada.get("/audit")
+    with CaptureQueriesContext(connection) as sent:
+        assert "of 2 records" in ada.get("/audit?action=deed").content.decode()
+    asked = [each["sql"] for each in sent if "host_auditrecord" in each["sql"] and "'deed." in each["sql"]]
+    names = [each["sql"] for each in sent if "RECURSIVE" in each["sql"] and "host_auditrecord" in each["sql"]]
+    assert (len(asked), len(names)) == (3, 2)
+    for statement, plan in explained([(each.replace("%", "%%"), None) for each in (*asked, *names)]):
+        assert re.search(r"host_audit_(of|actor)_action", plan), (statement, plan)
+        assert not re.search("TEMP B-TREE FOR ORDER BY|Seq Scan|SCAN host_auditrecord", plan), (statement, plan)
 
 
 @pytest.mark.usefixtures("log")

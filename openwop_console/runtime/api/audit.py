@@ -114,8 +114,8 @@ class AuditRange(Closed):
 
 
 class AuditQuery(Closed):
-    """Records older than number ``before``, newest first: of one actor, action, target or request, by its id, or with
-    one result; from ``since`` on, before ``until``."""
+    """Records older than number ``before``, newest first: of one actor, action (or all that begin with its first word,
+    as ``run`` does), target or request, by its id, or with one result; from ``since`` on, before ``until``."""
 
     actor = Text(required=False, max_length=64)
     action = Text(required=False, max_length=64)
