@@ -49,6 +49,9 @@ def _segment(text: str) -> str:
     return text.replace("%", "%25").replace("/", "%2F")
 
 
+NEVER_AN_ID = "holds a secret of the vault, which no id may"
+
+
 def is_agent_id(text: str) -> bool:
     """Whether an agent may be called so: what a header and a line of a form hold as it is."""
     return 0 < len(text) <= MAX_AGENT and text.isprintable() and text == text.strip()

@@ -286,7 +286,7 @@ def _texts_of(given: AddressedValue) -> Iterator[str]:
 def _require_plain(redact: Redact, field: str, name: str) -> None:
     """Refuse a secret as a name; which one it is is not said again."""
     if redact(name).count:
-        problem = {"field": field, "message": "holds a secret of the vault, which no id may"}
+        problem = {"field": field, "message": addresses.NEVER_AN_ID}
         raise Invalid("The memory entry cannot be stored.", errors=[problem])
 
 

@@ -176,7 +176,7 @@ def insert(tenant_id: UUID, name: str, given: Permissions, creator: str, now: da
         created_at=now,
         updated_at=now,
     )
-    _require_few(row.allow)
+    _check_rules(row.tenant_id, row.allow)
     try:
         with transaction.atomic():
             row.insert(by=WRITER)
@@ -189,7 +189,7 @@ def rewrite(row: Namespace, wanted: Permissions, now: datetime) -> Changed:
     """The locked namespace in its next version."""
     row.default = row.default if wanted.default is None else wanted.default
     row.allow = row.allow if wanted.allow is None else wanted.allow
-    _require_few(row.allow)
+    _check_rules(row.tenant_id, row.allow)
     row.version, row.updated_at = row.version + 1, now
     row.save(by=WRITER, update_fields=["default", "allow", "version", "updated_at"])
     return Changed(row, CHANGED)
@@ -204,13 +204,17 @@ def audit_changes(changed: Iterable[Changed], *, actor: str, now: datetime) -> N
         audit.append(row.tenant_id, actor=actor, action=each.action, target=target, details=details, now=now)
 
 
-def _require_few(rules: Rules) -> None:
+def _check_rules(tenant_id: UUID, rules: Rules) -> None:
+    redactor, problem = redaction.for_tenant(tenant_id), ""
     if len(rules) > MAX_RULES:
-        problem = {"field": "permissions.allow", "message": f"has at most {MAX_RULES} rules"}
-        raise Invalid("The permissions are not valid.", errors=[problem])
-    if not all(addresses.is_agent_id(each["agent"]) for each in rules):
-        problem = {"field": "permissions.allow", "message": f"an agent's id {addresses.AGENT_ID}"}
-        raise Invalid("The permissions are not valid.", errors=[problem])
+        problem = f"has at most {MAX_RULES} rules"
+    elif not all(addresses.is_agent_id(each["agent"]) for each in rules):
+        problem = f"an agent's id {addresses.AGENT_ID}"
+    elif any(redactor.redact(each["agent"]).count for each in rules):
+        problem = addresses.NEVER_AN_ID
+    if problem:
+        error = {"field": "permissions.allow", "message": problem}
+        raise Invalid("The permissions are not valid.", errors=[error])
 
 
 # Namespaces made and their permissions changed, each time on the audit log (RFC-0015 2.3; C14, C19, C21, R104).

@@ -453,6 +453,23 @@ def test_SR1_a_secret_is_no_name_of_anything_and_is_not_said_again(
 
 
 @pytest.mark.django_db
+def test_SR1_no_agent_is_registered_or_given_a_rule_under_a_secret(client: Any) -> None:
+    headers = {"HTTP_X_API_KEY": building.key("acme", "owner"), "HTTP_X_AGENT_ID": "a", "HTTP_IF_MATCH": "1"}
+    body = {"namespace": "ns", "key": "k", "value": {"v": 1}, "memory_type": "semantic"}
+    assert client.post("/api/v1/memory", body, content_type="application/json", **headers).status_code == 201
+    vault.store_secret(building.tenant().id, "API", SECRET, now=timezone.now())
+    rules = {"permissions": {"allow": [{"agent": f"x{SECRET}", "access": "read"}]}}
+    refused = [
+        client.post("/api/v1/agents/register", {"agent_id": SECRET}, content_type="application/json", **headers),
+        client.patch("/api/v1/memory/namespaces/ns", rules, content_type="application/json", **headers),
+    ]
+    for answer, field in zip(refused, ("agent_id", "permissions.allow"), strict=True):
+        assert answer.status_code == 400, answer.content
+        assert [each["field"] for each in answer.json()["errors"]] == [field]
+        assert SECRET not in answer.content.decode() + everything_stored()
+
+
+@pytest.mark.django_db
 def test_SR1_whoever_is_named_by_a_secret_changes_nothing_and_what_it_deletes_is_told_without_it(client: Any) -> None:
     headers = {"HTTP_X_API_KEY": building.key("acme", "owner"), "HTTP_X_AGENT_ID": "a"}
     body = {"namespace": "ns", "key": "k", "value": {"v": 1}}

@@ -7,6 +7,7 @@ import json
 from collections.abc import Collection
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from memory import addresses, redaction
 from memory.host.errors import Forbidden, Invalid
@@ -112,6 +113,13 @@ def agent_name(field: str, text: str) -> str:
     """An agent's id, which goes on the log and is therefore not free text."""
     if not addresses.is_agent_id(text):
         raise refuse(field, addresses.AGENT_ID)
+    return text
+
+
+def new_agent_name(tenant_id: UUID, field: str, text: str) -> str:
+    """The id of an agent that is stored: no secret of the vault may be one, and it is not said again."""
+    if redaction.for_tenant(tenant_id).redact(agent_name(field, text)).count:
+        raise refuse(field, addresses.NEVER_AN_ID)
     return text
 
 
