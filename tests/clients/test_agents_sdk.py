@@ -150,7 +150,7 @@ def test_it_is_closed_behind_its_block_and_in_a_later_loop(transport: in_process
 
     first, second = session_of(transport), session_of(transport)
     assert transport.run(lambda: [asyncio.run(read(first)), asyncio.run(second.get_items())]) == [[], []]
-    asyncio.run(second.close())  # its loop has ended with its connections
+    transport.run(lambda: asyncio.run(second.close()))  # its loop has ended with its connections
     assert first._http
     assert first._http[1].is_closed
 

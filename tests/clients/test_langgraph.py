@@ -346,7 +346,7 @@ def test_it_closes_what_either_kind_of_use_has_opened(transport: Counting) -> No
     assert transport.run(lambda: asyncio.run(awaited())) == [True, True]
     transport.run(lambda: asyncio.run(left.aget(FIRST, "a")))
     left.close()
-    asyncio.run(left.aclose())  # its loop has ended with its connections
+    transport.run(lambda: asyncio.run(left.aclose()))  # its loop has ended with its connections
     assert left._http.is_closed
 
 
