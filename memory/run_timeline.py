@@ -273,22 +273,22 @@ def answers_to(scope: TenantScope, asked: Sequence[Interrupt]) -> dict[str, Answ
     ended = [each for each in asked if each.resolved_at and interrupts.is_plain(each)]
     several = [each.id for each in ended if each.policy.get("requiredApprovals", 1) > 1]
     votes = interrupts.votes_at_each(scope.tenant_id, several) if several else {}
-    may = scope.can("memory:read")
-    return {ids.wire("int", each.id): _answer(each, votes.get(each.id, []), with_words=may) for each in ended}
+    masks = {each.run_id: each.run for each in ended} if scope.can("memory:read") else {}
+    masked = {run_id: redaction.mask_of_run(run) for run_id, run in masks.items()}
+    return {ids.wire("int", each.id): _answer(each, votes.get(each.id, []), masked.get(each.run_id)) for each in ended}
 
 
-def _answer(asked: Interrupt, votes: list[InterruptVote], *, with_words: bool) -> Answer:
+def _answer(asked: Interrupt, votes: list[InterruptVote], mask: redaction.Mask | None) -> Answer:
     if asked.outcome != interrupts.ANSWERED:
         return Answer(asked, asked.outcome, [vote.principal for vote in votes], [])
     said = asked.resume_value if isinstance(asked.resume_value, dict) else {}
     by = [vote.principal for vote in votes] or [text for text in [said.get("decidedBy")] if isinstance(text, str)]
-    words = list(_words(asked, said)) if with_words else []
+    words = list(_words(asked, said, mask)) if mask else []
     return Answer(asked, str(said.get("action", ANSWER)), by, words)
 
 
-def _words(asked: Interrupt, said: JSONObject) -> Iterator[tuple[str, str]]:
+def _words(asked: Interrupt, said: JSONObject, mask: redaction.Mask) -> Iterator[tuple[str, str]]:
     """What was asked and what was said. A forget leaves these values in any form."""
-    mask = redaction.mask_of_run(asked.run)
     data, said = mask.data(asked.data), mask.value(said)
     answers, feedback = said.get("answers"), said.get("refineFeedback")
     if isinstance(answers, dict):

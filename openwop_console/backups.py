@@ -86,12 +86,13 @@ def make(file: Path, *, now: datetime) -> Manifest:
 
 def _require_own_key() -> None:
     """Refuse a file that the host's own key would not restore."""
-    tenants = Tenant.objects.values_list("id", flat=True)
-    if vault.is_locked() or any(map(audit_chain.is_signed_elsewhere, tenants)):
-        raise BackupRefused(
-            "OPENWOP_SECRET_KEY is not the key with which this host has sealed and signed what is there; "
-            "a key that was changed belongs in OPENWOP_SECRET_KEY_FALLBACKS."
-        )
+    foreign = audit_chain.signed_elsewhere()
+    if not foreign and not vault.is_locked():
+        return
+    about = f"the audit chain of {Tenant.objects.get(id=foreign).slug}" if foreign else "the vault"
+    raise BackupRefused(
+        f"No configured key has signed or sealed {about} last. Put the key that did into OPENWOP_SECRET_KEY_FALLBACKS."
+    )
 
 
 def _reason(problem: OSError) -> str:

@@ -335,7 +335,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if isinstance(problem, Exception) and is_unavailable(problem):
         return answer(request, refusal_of(problem))
     refusal = errors.Internal(correlationId=ids.wire("err", ids.new_id()))
-    log.error("unexpected failure %s", refusal.details["correlationId"], exc_info=problem)
+    log.error("unexpected failure %s: %s", refusal.details["correlationId"], type(problem).__name__)
     refusal.__cause__ = problem  # a page says when it is the vault
     return answer(request, refusal)
 

@@ -89,7 +89,7 @@ OPENWOP_ERASURE_JOURNAL = (
         default=OPENWOP_DATA_DIR / "erasures" if OPENWOP_ENV == "test" else Path(f"{OPENWOP_DATA_DIR}.erasures"),
     ).expanduser()
 )
-if OPENWOP_ERASURE_JOURNAL.exists() and not OPENWOP_ERASURE_JOURNAL.is_file():
+if os.path.exists(OPENWOP_ERASURE_JOURNAL) and not os.path.isfile(OPENWOP_ERASURE_JOURNAL):  # noqa: PTH110, PTH113  # neither raises
     raise ImproperlyConfigured(f"OPENWOP_ERASURE_JOURNAL must be a file, and {OPENWOP_ERASURE_JOURNAL} is none")
 # Episodic entries that one agent keeps, unless a narrower limit is set for it (RFC-0015 2.2).
 OPENWOP_EPISODIC_CAPACITY = env.int(
@@ -392,7 +392,7 @@ ALLOWED_HOST = re.compile(r"\*|\.?[\w\-]+(?:\.[\w\-]+)*|\[[0-9a-fA-F:.]+\]")
 def _allowed_hosts() -> list[str]:
     """Return ``OPENWOP_ALLOWED_HOSTS``, or this machine's names when unset; always with the host of the public
     address."""
-    named = env.list("OPENWOP_ALLOWED_HOSTS", default=[]) or ["localhost", "127.0.0.1", "[::1]"]
+    named = [*filter(None, env.list("OPENWOP_ALLOWED_HOSTS", default=[]))] or ["localhost", "127.0.0.1", "[::1]"]
     if wrong := [each for each in named if not ALLOWED_HOST.fullmatch(each)]:
         raise ImproperlyConfigured(f"OPENWOP_ALLOWED_HOSTS must hold names of hosts, not {wrong[0]!r}")
     public = env.url("OPENWOP_PUBLIC_URL").hostname if OPENWOP_PUBLIC_URL else None

@@ -16,7 +16,7 @@ from django.db.models import Case, CharField, Count, Exists, F, OuterRef, Q, Que
 from django.db.models.functions import Cast, Coalesce, Replace
 from django.urls import reverse
 
-from memory.host import access, ids, sql
+from memory.host import access, ids
 from memory.host.expiry import expired, unexpired
 from memory.host.paging import Page, behind, cut
 from memory.host.proposal_links import Citation
@@ -40,6 +40,7 @@ NOTHING = Q(id__in=())
 PART_OF_AN_ID = re.compile(r"[0-9a-f]{4,32}")
 FACETS = ("gate", "state", "kind", "age", "synthesizer", "duplicate", "purpose")
 # Synthesizers offered by name, those with the most proposals first.
+EXPORTED = 50  # at a time: their texts are read for the sizes of changes
 LISTED = 20
 PAGE = 50
 UNREAD = ("rationale", "evidence")
@@ -438,7 +439,7 @@ def _standing_of(scope: TenantScope, found: QuerySet[Proposal]) -> QuerySet[Revi
 def _to_the_end(scope: TenantScope, found: QuerySet[Proposal], now: datetime) -> Iterator[Row]:
     after: UUID | None = None
     while True:
-        rows, after = _behind(scope, found, after, sql.CHUNK, now)
+        rows, after = _behind(scope, found, after, EXPORTED, now)
         yield from rows
         if after is None:
             return

@@ -210,7 +210,7 @@ def _rank_by_words(tenant_id: UUID, wanted: Sought, *, among: Sequence[int] | No
     mean = max(words / max(entries, 1), 1)
     given = None if among is None else np.array(sorted(among), np.int64)
     share = 1.0 if given is None else min(1.0, _blocks(given).size / ((index.mark >> BLOCK) + 1 or 1))
-    scores, left, budget, is_all = _Scores(), [], POSTINGS, True
+    scores, left, budget, is_all = _Scores(), [], POSTINGS, tail.is_all
     for term in terms:
         idf = log(1 + (entries - term.entries + 0.5) / (term.entries + 0.5))
         places, cost = tail.places_of(term.in_tail), int(term.indexed * share)
@@ -225,7 +225,7 @@ def _rank_by_words(tenant_id: UUID, wanted: Sought, *, among: Sequence[int] | No
             left.append((idf, term))
         scores.add(places if given is None else places.among(given), idf, mean)
     if not scores.parts:
-        return Ranked([], True, np.zeros(0))
+        return Ranked([], is_all, np.zeros(0))
     found, points = scores.sums()
     top = np.argsort(-points, kind="stable")[:RANKED_AGAIN]
     for idf, term in left:
@@ -272,10 +272,12 @@ class _Tail:
 
     words: dict[str, dict[int, int]]
     lengths: dict[int, int]
+    is_all: bool  # no other entry is without its words in the index
 
     @classmethod
     def load(cls, tenant_id: UUID, mark: int) -> "_Tail":
-        found = sql.rows(UNINDEXED, [sql.key(tenant_id), mark + 1, 1 << 62, UNINDEXED_LOOKED])
+        found = sql.rows(UNINDEXED, [sql.key(tenant_id), mark + 1, 1 << 62, UNINDEXED_LOOKED + 1])
+        is_all, found = len(found) <= UNINDEXED_LOOKED, found[:UNINDEXED_LOOKED]
         words: dict[str, dict[int, int]] = {}
         lengths: dict[int, int] = {}
         for position, text in found:
@@ -283,7 +285,7 @@ class _Tail:
             lengths[position] = counts.total()
             for word, times in counts.items():
                 words.setdefault(word, {})[position] = times
-        return cls(words, lengths)
+        return cls(words, lengths, is_all)
 
     @property
     def length(self) -> int:

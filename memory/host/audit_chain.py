@@ -19,7 +19,7 @@ from uuid import UUID
 import orjson
 import rfc8785
 from django.db import DataError, OperationalError, transaction
-from django.db.models import Max, QuerySet
+from django.db.models import Max, OuterRef, QuerySet, Subquery
 
 from memory.host import ids, request_slots, signing
 from memory.host.json_types import JSONObject
@@ -336,9 +336,6 @@ def _sign(tenant_id: UUID, previous: int, at_seq: int, root: str, now: datetime)
     chain = AuditChain.objects.of(tenant_id).select_for_update().get()
     if _newest_up_to(tenant_id, chain.next_seq - 1) != previous:
         return None
-    if is_signed_elsewhere(tenant_id):
-        log.error("the audit chain of tenant %s was signed with another OPENWOP_SECRET_KEY; no checkpoint", tenant_id)
-        return None
     made = AuditCheckpoint(tenant_id=tenant_id, at_seq=at_seq, merkle_root=root, created_at=now)
     signature = signing.sign_bytes(signing.CHECKPOINTS, bytes.fromhex(root))
     made.signature, made.key_id = signature.text, signature.key_id
@@ -350,6 +347,9 @@ def make_due_checkpoints(*, now: datetime) -> int:
 
     A failure for one tenant is logged and does not stop the others.
     """
+    if foreign := signed_elsewhere():
+        log.error("the audit chain of tenant %s was signed with another OPENWOP_SECRET_KEY; no checkpoints", foreign)
+        return 0
     chains = list(AuditChain.objects.filter(next_seq__gt=0).values_list("tenant_id", "next_seq"))
     return sum(_mint_grown(tenant_id, next_seq, now) for tenant_id, next_seq in chains)
 
@@ -386,14 +386,16 @@ def newest_checkpoint(tenant_id: UUID) -> AuditCheckpoint | None:
     return found
 
 
-def is_signed_elsewhere(tenant_id: UUID) -> bool:
-    """Return whether no configured key has signed the newest checkpoint: then OPENWOP_SECRET_KEY is not this host's.
+def signed_elsewhere() -> UUID | None:
+    """Return a tenant whose newest checkpoint no configured key has signed: then OPENWOP_SECRET_KEY is not this host's.
 
     What such a key signs stays, and would make the whole chain fail under the right one.
     """
-    found = newest_checkpoint(tenant_id)
     known = {key.key_id for key in signing.public_keys(signing.CHECKPOINTS)}
-    return found is not None and found.key_id not in known
+    newest = AuditCheckpoint.objects.filter(tenant_id=OuterRef("tenant_id")).order_by("-at_seq").values("key_id")[:1]
+    foreign = AuditChain.objects.annotate(signed_by=Subquery(newest)).exclude(signed_by=None)
+    found: UUID | None = foreign.exclude(signed_by__in=known).values_list("tenant_id", flat=True).first()
+    return found
 
 
 def newest_checkpoints(tenant_id: UUID, *, limit: int) -> tuple[list[AuditCheckpoint], int]:

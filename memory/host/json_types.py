@@ -14,7 +14,7 @@ JSONObject: TypeAlias = dict[str, Any]
 JSONMapping: TypeAlias = Mapping[str, Any]
 
 _LARGE_FLOAT = re.compile(r"(?:^|[:,\[ ])-?\d[\d.]*e\+?\d\d")
-_STRING_OR_LARGE_FLOAT = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[\d.]*e\+?\d+')
+_STRING_OR_LARGE_FLOAT = re.compile(r'"(?:[^"\\]|\\.)*"|(?<![\d.])-?\d[\d.]*e\+?\d+')
 
 
 def json_bytes(document: object) -> bytes:

@@ -1,14 +1,17 @@
-"""Words were cut at 32 characters for a while, and are at 64 again: the worker fills the index anew."""
+"""Words were cut at 32 characters for a while, and are at 64 again: the worker fills the index anew where one was."""
 
 from typing import Any
 
 from django.db import migrations
 
 EMPTY = (
-    "DELETE FROM memory_searchblock",
-    "DELETE FROM memory_searchstem",
-    "DELETE FROM memory_searchword",
-    "DELETE FROM memory_searchledger",
+    """DELETE FROM memory_searchblock WHERE word IN (SELECT number FROM memory_searchword WHERE ledger IN
+        (SELECT ledger FROM memory_searchword WHERE length(word) = 32))""",
+    """DELETE FROM memory_searchstem WHERE ledger IN
+        (SELECT ledger FROM memory_searchword WHERE length(word) = 32)""",
+    """DELETE FROM memory_searchledger WHERE number IN
+        (SELECT ledger FROM memory_searchword WHERE length(word) = 32)""",
+    "DELETE FROM memory_searchword WHERE ledger NOT IN (SELECT number FROM memory_searchledger)",
 )
 
 

@@ -188,8 +188,9 @@ def insert(tenant_id: UUID, name: str, given: Permissions, creator: str, now: da
 def rewrite(row: Namespace, wanted: Permissions, now: datetime) -> Changed:
     """The locked namespace in its next version."""
     row.default = row.default if wanted.default is None else wanted.default
-    row.allow = row.allow if wanted.allow is None else wanted.allow
-    _check_rules(row.tenant_id, row.allow)
+    if wanted.allow is not None:
+        _check_rules(row.tenant_id, wanted.allow)
+        row.allow = wanted.allow
     row.version, row.updated_at = row.version + 1, now
     row.save(by=WRITER, update_fields=["default", "allow", "version", "updated_at"])
     return Changed(row, CHANGED)

@@ -263,7 +263,9 @@ def correct(request: HttpRequest, mem_id: str) -> HttpResponse:
 def _retired_already(request: HttpRequest, scope: TenantScope, entry: "MemoryEntry") -> HttpResponse:
     """Where to go with a correction of an entry that is retired: to it, and to what replaced it."""
     scope.check("memory:retire")
-    replaced_by = provenance.replacement_of_entry(scope.tenant_id, entry.id)
+    last = provenance.replacement_of_entry(scope.tenant_id, entry.id)
+    found = adapter.console.find_entry(scope, last, now=timezone.now()) if last else None
+    replaced_by = found.id if found and not found.retired_at else None
     context = {
         "nav": "memory",
         "mem_id": ids.wire("mem", entry.id),

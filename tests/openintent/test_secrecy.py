@@ -2,6 +2,7 @@
 
 import base64
 import itertools
+import json
 import random
 import threading
 import time
@@ -453,18 +454,28 @@ def test_SR1_a_secret_is_no_name_of_anything_and_is_not_said_again(
 
 
 @pytest.mark.django_db
-def test_SR1_no_agent_is_registered_or_given_a_rule_under_a_secret(client: Any) -> None:
+def test_SR1_no_agent_is_stored_under_a_secret(client: Any) -> None:
     headers = {"HTTP_X_API_KEY": building.key("acme", "owner"), "HTTP_X_AGENT_ID": "a", "HTTP_IF_MATCH": "1"}
     body = {"namespace": "ns", "key": "k", "value": {"v": 1}, "memory_type": "semantic"}
     assert client.post("/api/v1/memory", body, content_type="application/json", **headers).status_code == 201
+    intent = client.post("/api/v1/intents", {"title": "x"}, content_type="application/json", **headers).json()["id"]
     vault.store_secret(building.tenant().id, "API", SECRET, now=timezone.now())
     rules = {"permissions": {"allow": [{"agent": f"x{SECRET}", "access": "read"}]}}
+    as_secret = headers | {"HTTP_X_AGENT_ID": SECRET}
+    about = f"intents/{intent}"
     refused = [
-        client.post("/api/v1/agents/register", {"agent_id": SECRET}, content_type="application/json", **headers),
-        client.patch("/api/v1/memory/namespaces/ns", rules, content_type="application/json", **headers),
+        ("POST", "agents/register", {"agent_id": SECRET}, headers, "agent_id"),
+        ("PATCH", "memory/namespaces/ns", rules, headers, "permissions.allow"),
+        ("POST", f"{about}/agents", {"agent_id": SECRET}, headers, "agent_id"),
+        ("POST", f"{about}/acl/entries", {"principal_id": SECRET}, headers, "principal_id"),
+        ("POST", "coordinators", {"intent_id": intent, "agent_id": SECRET}, headers, "agent_id"),
+        ("POST", "tasks", {"intent_id": intent, "name": "x", "assigned_agent": SECRET}, headers, "assigned_agent"),
+        ("POST", "intents", {"title": "x"}, as_secret, "created_by"),
+        ("POST", f"{about}/events", {"event_type": "comment", "payload": {}}, as_secret, "actor"),
     ]
-    for answer, field in zip(refused, ("agent_id", "permissions.allow"), strict=True):
-        assert answer.status_code == 400, answer.content
+    for method, path, given, sender, field in refused:
+        answer = client.generic(method, f"/api/v1/{path}", json.dumps(given), content_type="application/json", **sender)
+        assert answer.status_code == 400, (path, answer.content)
         assert [each["field"] for each in answer.json()["errors"]] == [field]
         assert SECRET not in answer.content.decode() + everything_stored()
 

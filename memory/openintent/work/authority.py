@@ -109,16 +109,11 @@ def name(scope: TenantScope, field: str, text: str, *, most: int = MAX_NAME, emp
     return found
 
 
-def agent_name(field: str, text: str) -> str:
-    """An agent's id, which goes on the log and is therefore not free text."""
+def agent_name(tenant_id: UUID, field: str, text: str) -> str:
+    """An agent's id, which goes on the log: neither free text nor a secret of the vault, which is not repeated."""
     if not addresses.is_agent_id(text):
         raise refuse(field, addresses.AGENT_ID)
-    return text
-
-
-def new_agent_name(tenant_id: UUID, field: str, text: str) -> str:
-    """The id of an agent that is stored: no secret of the vault may be one, and it is not said again."""
-    if redaction.for_tenant(tenant_id).redact(agent_name(field, text)).count:
+    if redaction.for_tenant(tenant_id).redact(text).count:
         raise refuse(field, addresses.NEVER_AN_ID)
     return text
 

@@ -56,7 +56,7 @@ def create_coordinator(scope: TenantScope, new: NewCoordinator, *, actor: str, n
     made = Coordinator(
         tenant_id=scope.tenant_id,
         intent_id=row.id,
-        agent_id=authority.agent_name("agent_id", new.agent_id),
+        agent_id=authority.agent_name(scope.tenant_id, "agent_id", new.agent_id),
         guardrails=authority.guardrails(scope, new.guardrails),
         record=authority.record(scope, new.record),
         expires_at=new.expires_at,
@@ -194,7 +194,7 @@ def register_agent(scope: TenantScope, new: NewAgent, *, actor: str, now: dateti
     """The agent is registered, and active, with the record it gives; registering again replaces the record."""
     scope.check(authority.WRITE)
     scope.check_agent(new.agent_id)
-    row = locked_agent(scope.tenant_id, authority.new_agent_name(scope.tenant_id, "agent_id", new.agent_id), now=now)
+    row = locked_agent(scope.tenant_id, authority.agent_name(scope.tenant_id, "agent_id", new.agent_id), now=now)
     version = int(row.record.get("version", 0)) + 1
     row.record = {**authority.record(scope, new.record), "version": version}
     row.status, row.registered_at, row.updated_at = "active", row.registered_at or now, now
@@ -207,7 +207,7 @@ def register_agent(scope: TenantScope, new: NewAgent, *, actor: str, now: dateti
 @transaction.atomic
 def configure_agent(tenant_id: UUID, new: NewAgent, *, now: datetime) -> Agent:
     """What the agent remembers is bounded so, registered or not; for workflow files (R86)."""
-    row = locked_agent(tenant_id, authority.new_agent_name(tenant_id, "agent_id", new.agent_id), now=now)
+    row = locked_agent(tenant_id, authority.agent_name(tenant_id, "agent_id", new.agent_id), now=now)
     _bound(row, new)
     row.updated_at = now
     row.save(by=WRITER, update_fields=["capacity", "pinned_namespaces", "updated_at"])

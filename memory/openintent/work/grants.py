@@ -71,7 +71,7 @@ def revoke(scope: TenantScope, intent_id: str, grant_id: str, *, actor: str, now
 
 
 def _grant(about: Intent, given: NewGrant, actor: str, now: datetime) -> Grant:
-    authority.agent_name("principal_id", given.agent_id)
+    authority.agent_name(about.tenant_id, "principal_id", given.agent_id)
     authority.one_of("permission", given.permission, PERMISSIONS)
     if has_expired(given.expires_at, now):
         raise authority.refuse("expires_at", "is over already")

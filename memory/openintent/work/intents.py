@@ -43,7 +43,7 @@ def log(tenant_id: UUID, intent_id: UUID, kind: str, actor: str, note: Json, *, 
 def create_intent(scope: TenantScope, new: NewIntent, *, actor: str, now: datetime) -> Intent:
     """Create an intent of ``actor``, with an open log whose first event is its creation."""
     scope.check(authority.WRITE)
-    authority.agent_name("created_by", actor)
+    authority.agent_name(scope.tenant_id, "created_by", actor)
     title = authority.name(scope, "title", new.title)
     parent = find_intent(scope, new.parent_intent_id) if new.parent_intent_id else None
     depends_on = [ids.wire("intent", find_intent(scope, each).id) for each in new.depends_on]
@@ -110,7 +110,7 @@ def assign_agent(scope: TenantScope, intent_id: str, agent_id: str, *, actor: st
     """The agent takes part in the intent. Any may join for itself: no right to memory rests on it."""
     scope.check(authority.WRITE)
     row = find_intent(scope, intent_id, lock=True)
-    authority.agent_name("agent_id", agent_id)
+    authority.agent_name(scope.tenant_id, "agent_id", agent_id)
     if agent_id != actor:
         authority.require_direction(scope, row, actor, now=now)
     if agent_id not in row.agents:
@@ -155,7 +155,7 @@ def log_event(
         raise authority.refuse("event_type", "is not a type of event that an agent logs")
     if kind in TOLD_BY_HOST:
         authority.require_direction(scope, row, actor, now=now)
-    authority.agent_name("actor", actor)
+    authority.agent_name(scope.tenant_id, "actor", actor)
     note: Json = authority.document(scope, "payload", payload)
     last = log(row.tenant_id, row.id, kind, actor, note, now=now)
     return event_log.read(row.tenant_id, row.id, after=last - 1, limit=1)[0], note

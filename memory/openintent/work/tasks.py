@@ -389,7 +389,7 @@ def _apply(scope: TenantScope, row: Task, change: TaskChange, actor: str, now: d
 
 
 def _hand_over(scope: TenantScope, row: Task, to: str, *, failed: bool, actor: str, now: datetime) -> None:
-    agent_id = to and authority.agent_name("assigned_agent", to)
+    agent_id = to and authority.agent_name(scope.tenant_id, "assigned_agent", to)
     agreed = agent_id == actor or authority.acts_for(scope, agent_id)
     rows.hand_over(row, agent_id, failed=failed, agreed=agreed, now=now)
 
