@@ -60,7 +60,7 @@ def test_a_key_belongs_to_the_person_it_was_made_for_and_is_called_after_both(cl
 
 
 @pytest.mark.parametrize("named", [{"agent": ["acme\nbot"]}, {"agent": ["x" * 129]}, {"name": "a\x1b[31m"}])
-def test_a_key_is_made_for_nobody_who_cannot_be_called_so(named: dict[str, Any]) -> None:
+def test_no_key_is_created_under_an_invalid_name(named: dict[str, Any]) -> None:
     building.tenant()
     with pytest.raises(CommandError, match=r"characters that print"):
         manage("create_api_key", tenant="acme", role="agent", **named)
@@ -110,7 +110,7 @@ def test_an_argument_that_is_empty_or_no_text_is_refused(monkeypatch: pytest.Mon
         door.main()
 
 
-def test_the_demo_is_made_neither_in_production_nor_in_a_tenant_of_somebody(settings: Settings) -> None:
+def test_the_demo_is_refused_in_production_and_in_a_tenant_already_in_use(settings: Settings) -> None:
     settings.IN_PRODUCTION = True
     with pytest.raises(CommandError, match="not made in production"):
         manage("seed_demo")

@@ -402,6 +402,20 @@ def ledger(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterato
         transaction.set_rollback(True)
 
 
+def statements_of(path: str, operator: Client, agent: dict[str, Any]) -> list[tuple[str, Any]]:
+    """The statements and their parameters that one page, or one API request, sends to the database."""
+    asked: list[tuple[str, Any]] = []
+
+    def note(execute: Any, statement: str, parameters: Any, many: bool, context: Any) -> Any:
+        asked.append((statement, parameters))
+        return execute(statement, parameters, many, context)
+
+    client, given = (Client(), agent) if path.startswith("/api/") else (operator, {})
+    with connection.execute_wrapper(note):
+        assert client.get(path, **given).status_code == 200, path
+    return asked
+
+
 @pytest.mark.usefixtures("ledger")
 def test_no_page_of_a_large_ledger_reads_it_whole_or_sorts_it(ada: Client) -> None:
     building.install_agent("acme", {"agentId": AGENT, "persona": "Triage", "modelClass": "general"})
@@ -411,15 +425,7 @@ def test_no_page_of_a_large_ledger_reads_it_whole_or_sorts_it(ada: Client) -> No
     headers = building.headers(role="agent") | {"HTTP_X_AGENT_ID": ME}
     wrong = []
     for path in PAGES:
-        client, given = (Client(), headers) if path.startswith("/api/") else (ada, {})
-        asked: list[tuple[str, Any]] = []
-
-        def note(execute: Any, statement: str, parameters: Any, many: bool, context: Any, into: Any = asked) -> Any:
-            into.append((statement, parameters))
-            return execute(statement, parameters, many, context)
-
-        with connection.execute_wrapper(note):
-            assert client.get(path, **given).status_code == 200, path
+        asked = statements_of(path, ada, headers)
         about = [
             each for each in asked if each[0].startswith(("SELECT", "WITH")) and any(t in each[0] for t in GROWING)
         ]
@@ -477,15 +483,7 @@ def test_few_entries_of_a_tag_or_a_run_are_read_alone_however_common_others_are(
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
     for path in ("/memory?tag=oldest", f"/memory?run={ids.wire('run', own.id)}", f"{LISTED}&tags=common,oldest"):
-        client, given = (Client(), headers) if path.startswith("/api/") else (ada, {})
-        asked: list[tuple[str, Any]] = []
-
-        def note(execute: Any, statement: str, parameters: Any, many: bool, context: Any, into: Any = asked) -> Any:
-            into.append((statement, parameters))
-            return execute(statement, parameters, many, context)
-
-        with connection.execute_wrapper(note):
-            assert client.get(path, **given).status_code == 200, path
+        asked = statements_of(path, ada, headers)
         for statement, values in asked:
             if statement.startswith(("SELECT", "WITH")) and any(table in statement for table in GROWING):
                 looked_at, plan = looked_at_without_values(statement, values or ())
