@@ -10,7 +10,7 @@ from django.conf import settings
 from memory import entry_drafts, saved_filters
 from memory.addresses import MAX_AGENT, is_agent_id
 from memory.entry_drafts import MAX_LABEL
-from memory.host import events, webhooks
+from memory.host import access, events, webhooks
 from memory.host.pages import Cleaned, PlainForm
 from memory.reasons import MAX_REASON
 
@@ -505,7 +505,9 @@ class RoleForm(PlainForm):
 class KeyForm(RoleForm):
     """A new API key."""
 
-    name = forms.CharField(label="Name", max_length=200, required=False, help_text="What it is for, e.g. night-agent.")
+    name = forms.CharField(
+        label="Name", max_length=access.MAX_NAME, required=False, help_text="What it is for, e.g. night-agent."
+    )
     agents = PlainField(
         label="Agents",
         required=False,

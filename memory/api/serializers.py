@@ -542,7 +542,7 @@ class NewKeyRequest(Closed):
     """``person`` is the address of an active operator whose key it is; the maker's own without it."""
 
     role = serializers.ChoiceField(choices=list(access.ROLES))
-    name = Text(required=False, allow_blank=True, max_length=200)
+    name = Text(required=False, allow_blank=True, max_length=access.MAX_NAME)
     agents = serializers.ListField(child=Text(max_length=128), required=False, max_length=100)
     person = Text(required=False, max_length=254)
     expiresAt = Instant(required=False)

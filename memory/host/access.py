@@ -23,6 +23,7 @@ from memory.host.models import ApiKey, Membership, Operator, RoleGrant, Tenant
 log = logging.getLogger(__name__)
 WRITER = "memory.host.access"
 OWNER = "owner"
+MAX_NAME = 200  # characters of the name of a tenant or a key
 FREE_TRIES = 5  # wrong passwords of a signed-in person before each further try has to wait
 
 # Every permission in words, in the order of the page of roles.
@@ -258,12 +259,20 @@ def lock_tenant(tenant_id: UUID) -> Tenant:
     return tenant
 
 
+def check_name(name: str) -> None:
+    """Raise ``Invalid`` for a tenant's or a key's name that is too long, or would not be shown as it is."""
+    if len(name) > MAX_NAME or not name.isprintable():
+        message = f"must be at most {MAX_NAME} characters that print"
+        raise Invalid("The name is not valid.", errors=[{"field": "name", "message": message}])
+
+
 @transaction.atomic
 def create_tenant(slug: str, *, name: str = "", now: datetime) -> Tenant:
-    """Create a tenant; its slug is 1 to 63 lower-case letters, digits and hyphens."""
+    """Create a tenant; its slug is 1 to 63 lower-case letters, digits and hyphens, its name text for people."""
     if not slug or len(slug) > 63 or not slug.isascii() or not slug.replace("-", "").isalnum() or slug != slug.lower():
         message = "must be 1 to 63 lower-case letters, digits and hyphens"
         raise Invalid("The slug is not valid.", errors=[{"field": "slug", "message": message}])
+    check_name(name)
     if tenant_by_slug(slug):
         raise Conflict(f"There is a tenant {slug!r} already.")
     tenant = Tenant(slug=slug, name=name or slug, created_at=now)

@@ -63,6 +63,7 @@ def create(
     """
     check_manager(scope, SCOPE, role)
     _check_maker(scope)
+    access.check_name(name)
     tenant = access.lock_tenant(scope.tenant_id)
     mine = ids.parse("usr", scope.principal.person)
     own = Operator.objects.filter(id=mine).first() if mine else None

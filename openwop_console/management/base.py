@@ -16,6 +16,7 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error, transaction
 
+from memory.addresses import MAX_AGENT, is_agent_id
 from memory.host import access, denials, ids, request_ids, tenancy
 from memory.host.errors import Forbidden, Refusal
 from memory.host.models import ApiKey, Operator, Tenant
@@ -116,6 +117,13 @@ def expiry_of(text: str, now: datetime) -> datetime:
         with suppress(ValueError):
             return datetime.fromisoformat(text.upper())
     raise CommandError(f"The expiry {text!r} is none of 90d, 12h and 2027-01-31T00:00:00Z.")
+
+
+def check_agent_ids(agents: Iterable[str]) -> None:
+    """Raise ``CommandError`` for a text that is no id of an agent."""
+    for agent in agents:
+        if not is_agent_id(agent):
+            raise CommandError(f"{agent!r} is no id of an agent: 1 to {MAX_AGENT} characters that print.")
 
 
 def operator_named(tenant: Tenant, email: str) -> Operator:

@@ -59,6 +59,13 @@ def test_a_key_belongs_to_the_person_it_was_made_for_and_is_called_after_both(cl
         manage("create_api_key", **{"tenant": "acme", "role": "viewer", "for": "rosa@globex.example"})
 
 
+def test_no_tenant_is_created_under_a_name_that_cannot_be_shown() -> None:
+    for name in ("x" * 201, "Acme\nGlobex", "a\x1b[31m"):
+        with pytest.raises(CommandError, match="name must be at most 200 characters that print"):
+            manage("create_tenant", "acme", name=name)
+    assert not Tenant.objects.exists()
+
+
 @pytest.mark.parametrize("named", [{"agent": ["acme\nbot"]}, {"agent": ["x" * 129]}, {"name": "a\x1b[31m"}])
 def test_no_key_is_created_under_an_invalid_name(named: dict[str, Any]) -> None:
     building.tenant()
@@ -297,6 +304,9 @@ def test_passwords_of_a_file_are_computed_before_its_transaction(
         ),
         ({"tenants": [{"slug": "acme", "keys": [{"name": "ci", "role": "owner", "expires": "soon"}]}]}, "'soon'"),
         ({"tenants": [{"slug": "acme", "operators": [{"email": "x@acme.example", "role": "owner"}]}]}, "passwordEnv"),
+        ({"tenants": [{"slug": "acme", "name": "Ac\tme"}]}, "at most 200 characters that print"),
+        ({"tenants": [{"slug": "acme", "keys": [{"name": "c\ni", "role": "owner"}]}]}, "characters that print"),
+        ({"tenants": [{"slug": "acme", "keys": [{"name": "ci", "role": "agent", "agents": ["x" * 129]}]}]}, "no id of"),
         ({"tenant": []}, r"\$"),
     ],
 )

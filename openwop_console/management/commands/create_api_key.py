@@ -3,21 +3,19 @@
 
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 from django.db import transaction
 from django.utils import timezone
 
-from memory.addresses import MAX_AGENT, is_agent_id
 from memory.host import access, key_management
 from openwop_console.management.base import (
     DatabaseCommand,
     administrator_scope,
+    check_agent_ids,
     expiry_of,
     refusals_as_errors,
     tenant_named,
 )
-
-MAX_NAME = 200
 
 
 class Command(DatabaseCommand):
@@ -37,11 +35,7 @@ class Command(DatabaseCommand):
 
     def handle(self, *args: object, **options: Any) -> None:
         tenant, now = tenant_named(options["tenant"]), timezone.now()
-        for agent in options["agent"]:
-            if not is_agent_id(agent):
-                raise CommandError(f"--agent {agent!r} is no id of an agent: 1 to {MAX_AGENT} characters that print.")
-        if not options["name"].isprintable() or len(options["name"]) > MAX_NAME:
-            raise CommandError(f"--name has at most {MAX_NAME} characters that print.")
+        check_agent_ids(options["agent"])
         # A key that could not be printed is not made: nobody would know its text.
         with transaction.atomic(), refusals_as_errors():
             key = key_management.create(

@@ -17,6 +17,7 @@ from memory.host.models import ApiKey, Membership, Operator, Tenant
 from openwop_console.management.base import (
     DatabaseCommand,
     administrator_scope,
+    check_agent_ids,
     expiry_of,
     new_tenant,
     read_json,
@@ -114,6 +115,7 @@ def _create_operator(tenant: Tenant, wanted: dict[str, str], people: People, now
 
 
 def _create_key(tenant: Tenant, wanted: JSONObject, now: datetime) -> api_keys.NewKey:
+    check_agent_ids(wanted.get("agents", ()))
     return key_management.create(
         administrator_scope(tenant),
         role=wanted["role"],
