@@ -63,6 +63,31 @@ def public_url(request: HttpRequest) -> str:
     return settings.OPENWOP_PUBLIC_URL or f"{request.scheme}://{request.get_host()}"
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Asked once before something of the settings that cannot be undone.
+
+    ``facts`` are what it is about; a time among them is shown as one, ``None`` as "never". ``sent`` are fields that the
+    form sends along, to the address that shows it.
+    """
+
+    heading: str
+    consequence: str
+    facts: Mapping[str, str | datetime | None]
+    button: str
+    icon: str
+    back: str
+    back_words: str
+    sent: Mapping[str, str]
+
+
+def ask(request: HttpRequest, question: Question, *, now: datetime) -> HttpResponse:
+    """Render the question, with the button that does it and the way back."""
+    facts = [(name, value, value is None or isinstance(value, datetime)) for name, value in question.facts.items()]
+    context = {"nav": "settings", "question": question, "facts": facts, "now": now}
+    return render(request, "confirm.html", context)
+
+
 def unsupported(request: HttpRequest, nav: str, heading: str, capability: str, text: str) -> HttpResponse:
     """Render an explanation for a section whose capability this host does not advertise."""
     context = {"nav": nav, "heading": heading, "capability": capability, "text": text}

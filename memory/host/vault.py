@@ -512,11 +512,22 @@ class SecretRecord(NamedTuple):
 
 def list_secrets(scope: TenantScope, *, after: UUID | None = None, limit: int) -> Page[SecretRecord]:
     """Return the tenant's and users' secrets, newest first; without those of single runs and webhooks."""
+    page: Page[Any] = read_page(_listed(scope), after, limit)
+    return page.with_rows([SecretRecord(each, each.used_at, each.used_by) for each in page.rows])
+
+
+def find_secret(scope: TenantScope, name: str, *, kind: str, owner: str) -> SecretRecord:
+    """Return one of ``list_secrets``; raises ``NotFound``."""
+    row: Any = _listed(scope).filter(name=name, scope=kind, owner=owner).first()
+    if row is None:
+        raise NotFound("There is no such secret.")
+    return SecretRecord(row, row.used_at, row.used_by)
+
+
+def _listed(scope: TenantScope) -> Any:
     scope.check("secrets:manage")
     used = SecretResolution.objects.filter(tenant_id=OuterRef("tenant_id"), secret_id=OuterRef("id"))
     last = used.order_by("-resolved_at")
     rows = Secret.objects.of(scope.tenant_id).filter(scope__in=(SecretScope.TENANT, SecretScope.USER))
     rows = rows.exclude(owner__startswith="removed:")  # kept for redaction alone
-    uses = {"used_at": Subquery(last.values("resolved_at")[:1]), "used_by": Subquery(last.values("run_id")[:1])}
-    page: Page[Any] = read_page(rows.annotate(**uses), after, limit)
-    return page.with_rows([SecretRecord(each, each.used_at, each.used_by) for each in page.rows])
+    return rows.annotate(used_at=Subquery(last.values("resolved_at")[:1]), used_by=Subquery(last.values("run_id")[:1]))

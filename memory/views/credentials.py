@@ -163,17 +163,56 @@ def _one_or_page(
     return page, cursor.links(len(page.rows), page.after)
 
 
-@require_POST
+def _ask_about_key(request: HttpRequest, key_id: str, verb: str, icon: str, consequence: str) -> HttpResponse:
+    """The question before an active key is revoked or rotated; of another key there is nothing to ask."""
+    now = timezone.now()
+    found = key_management.find(tenancy.scope_of(request), ids.parse("key", key_id), now=now)
+    if found.state != "active":
+        messages.info(request, f"The key is {found.state} already.")
+        return redirect("keys")
+    row = found.row
+    facts = {
+        "Key": row.name or "unnamed",
+        "Id": key_id,
+        "Agents": ", ".join(row.agents) or "any",
+        "Belongs to": found.person or "a service account",
+        "Last used": row.last_used_at,
+    }
+    return pages.ask(
+        request,
+        pages.Question(
+            heading=f"{verb} this key?",
+            consequence=consequence,
+            facts=facts,
+            button=verb,
+            icon=icon,
+            back=reverse("keys"),
+            back_words="API keys",
+            sent={"last": row.rotated_at.isoformat() if row.rotated_at else ""},
+        ),
+        now=now,
+    )
+
+
+@pages.parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
 def key_revoke(request: HttpRequest, key_id: str) -> HttpResponse:
-    """The key opens nothing from now on."""
+    """The key opens nothing from now on, once the question is answered."""
+    if request.method != "POST":
+        consequence = "What uses it is refused at once, and its streams end. It cannot be undone."
+        return _ask_about_key(request, key_id, "Revoke", "ban", consequence)
     key_management.revoke(tenancy.scope_of(request), ids.parse("key", key_id), now=timezone.now())
     messages.success(request, "The key is revoked.")
     return redirect("keys")
 
 
-@require_POST
+@pages.parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
 def key_rotate(request: HttpRequest, key_id: str) -> HttpResponse:
     """The same key under a new secret, which the answer shows once."""
+    if request.method != "POST":
+        consequence = "What uses its present text is refused at once, until it has the new one. It cannot be undone."
+        return _ask_about_key(request, key_id, "Rotate", "repeat", consequence)
     scope = tenancy.scope_of(request)
     last = request.POST.get("last")
     sent = pages.submit(
@@ -445,11 +484,38 @@ def _secrets_page(request: HttpRequest, scope: TenantScope, form: SecretForm, *,
     return pages.render(request, "memory/secrets.html", context, status=status)
 
 
-@require_POST
+@pages.parameters("name", "scope", "owner")
+@require_http_methods(["GET", "HEAD", "POST"])
 def secret_remove(request: HttpRequest) -> HttpResponse:
-    """No run resolves the name any more."""
-    scope, asked = tenancy.scope_of(request), request.POST
+    """No run resolves the name any more, once the question is answered."""
+    scope, asked = tenancy.scope_of(request), request.POST if request.method == "POST" else request.GET
     place = {"kind": asked.get("scope", "tenant"), "owner": asked.get("owner", "")}
+    if request.method != "POST":
+        return _ask_about_secret(request, vault.find_secret(scope, asked.get("name", ""), **place))
     vault.remove_secret(scope, asked.get("name", ""), **place, now=timezone.now())
     messages.success(request, "The secret is removed.")
     return redirect("secrets")
+
+
+def _ask_about_secret(request: HttpRequest, found: SecretRecord) -> HttpResponse:
+    row = found.row
+    owners = access.names_of(row.tenant_id, {row.owner})
+    return pages.ask(
+        request,
+        pages.Question(
+            heading="Remove this secret?",
+            consequence="A run that asks for it fails from now on, also one that is under way. It cannot be undone.",
+            facts={
+                "Secret": row.name,
+                "For": f"runs of {owners.get(row.owner) or row.owner}" if row.owner else "all runs",
+                "Version": str(row.version),
+                "Last used": found.used_at,
+            },
+            button="Remove",
+            icon="x",
+            back=reverse("secrets"),
+            back_words="Secrets",
+            sent={"name": row.name, "scope": row.scope, "owner": row.owner},
+        ),
+        now=timezone.now(),
+    )

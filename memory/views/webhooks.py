@@ -4,6 +4,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -127,9 +128,25 @@ def rotate(request: HttpRequest, webhook_id: str) -> HttpResponse:
     return redirect("webhook", webhook_id)
 
 
-@require_POST
+@pages.parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
 def remove(request: HttpRequest, webhook_id: str) -> HttpResponse:
-    webhooks.remove_webhook(tenancy.scope_of(request), ids.parse("whk", webhook_id), now=timezone.now())
+    """Remove the webhook and its log, once the question is answered."""
+    scope, wanted = tenancy.scope_of(request), ids.parse("whk", webhook_id)
+    if request.method != "POST":
+        found = webhooks.find(scope, wanted)
+        question = pages.Question(
+            heading="Remove this webhook and its log?",
+            consequence="Nothing is sent there any more, and the log of its deliveries goes too. It cannot be undone.",
+            facts={"Address": found.url, "Events": ", ".join(found.events), "Created": found.created_at},
+            button="Remove",
+            icon="x",
+            back=reverse("webhook", args=[webhook_id]),
+            back_words="Webhook",
+            sent={},
+        )
+        return pages.ask(request, question, now=timezone.now())
+    webhooks.remove_webhook(scope, wanted, now=timezone.now())
     messages.success(request, "The webhook is removed. Nothing is sent there any more.")
     return redirect("webhooks")
 

@@ -109,6 +109,25 @@ def test_a_key_is_rotated_and_revoked_from_its_row(ada: Client) -> None:
     assert "revoked" in body_of(ada.get("/settings/keys"))
 
 
+def test_before_a_key_or_a_secret_goes_the_page_says_what_would_stop_and_changes_nothing(ada: Client) -> None:
+    scope, now = building.scope(), timezone.now()
+    made = api_keys.create_api_key(building.tenant(), role="agent", agents=("planner",), name="night", now=now)
+    url = f"/settings/keys/{ids.wire('key', made.key_id)}"
+    vault.set_secret(scope, "crm-token", "s3cret", kind="tenant", owner="", now=now)
+    for address, facts in (
+        (f"{url}/revoke", ("Revoke this key?", "night", "planner", "never", "refused at once")),
+        (f"{url}/rotate", ("Rotate this key?", "night", "planner", "until it has the new one")),
+        ("/settings/secrets/remove?name=crm-token&scope=tenant", ("Remove this secret?", "crm-token", "all runs")),
+    ):
+        shown = body_of(ada.get(address))
+        assert [fact for fact in facts if fact not in shown] == [], address
+    key = ApiKey.objects.get(id=made.key_id)
+    assert (key.revoked_at, key.rotated_at) == (None, None)
+    assert ada.get("/settings/secrets/remove?name=none&scope=tenant").status_code == 404
+    ada.post(f"{url}/revoke")
+    assert "The key is revoked already." in body_of(ada.get(f"{url}/revoke", follow=True))
+
+
 def test_a_wrong_key_form_says_what_is_wrong_and_makes_nothing(ada: Client) -> None:
     for form, says in [
         ({"role": "emperor"}, "is none of the choices"),

@@ -18,7 +18,7 @@ from pytest_django.fixtures import Settings
 from memory import workspace
 from memory.forget import execution, holds
 from memory.host import audit, audit_chain, ids
-from memory.host.models import AuditRecord, ForkMode, Interrupt, SavedFilter
+from memory.host.models import ApiKey, AuditRecord, ForkMode, Interrupt, SavedFilter
 from memory.models import EventNote
 from memory.passes import orders, pass_schedules
 from memory.passes.orders import RequestedPass
@@ -41,10 +41,13 @@ STATEMENTS = {
     9: "api connect glossary go-to memory-view password proposals-filter workflow-files",
     10: (
         "archives-distill memory-entry-correct memory-entry-restore memory-entry-retire memory-imports "
-        "memory-view-rename workspace"
+        "memory-view-rename webhook-remove workspace"
     ),
-    11: "forget-hold look-alikes memory-entry-compare memory-selected secrets sessions tenants webhooks",
-    12: "commitment-cancel forget-holds keys memory-entry-reads pass-undo run-note second-factor workspace-file",
+    11: "forget-hold look-alikes memory-entry-compare memory-selected secrets secret-remove sessions tenants webhooks",
+    12: (
+        "commitment-cancel forget-holds key-revoke key-rotate keys memory-entry-reads pass-undo run-note second-factor "
+        "workspace-file"
+    ),
     13: "agent agents commitment memory-entry-lineage memory-import namespaces run-answer webhook workflow-file",
     14: "forget memory-export namespace operators",
     15: "archive forget-confirm operator-sessions runs",
@@ -129,6 +132,7 @@ def objects(world: World) -> list[str]:
     workspace.write_file(building.scope(), "notes/a.md", FileDraft("x"), now=timezone.now())
     prop = f"/proposals/{ids.wire('prop', proposal.id)}"
     ordered = orders.order(building.scope(), RequestedPass("consolidate", "notes"), now=timezone.now())
+    key = ids.wire("key", ApiKey.objects.of(world.run.tenant_id).latest("created_at").id)
     archive = f"/archives/{ids.wire('arc', archiving.distilled('acme', 'x').id)}"
     return [
         archive,
@@ -164,6 +168,9 @@ def objects(world: World) -> list[str]:
         f"/commitments/{world.commitment}",
         f"/commitments/{world.commitment}/cancel",
         f"/settings/webhooks/{world.webhook}",
+        f"/settings/webhooks/{world.webhook}/remove",
+        *(f"/settings/keys/{key}/{verb}" for verb in ("revoke", "rotate")),
+        f"/settings/secrets/remove?name={world.secret}&scope=tenant",
         f"/settings/operators/{world.operator}/sessions",
         f"/workflow-files/{world.openintent['intent']}",
         f"/namespaces/{world.openintent['namespace']}",
