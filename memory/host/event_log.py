@@ -101,13 +101,17 @@ def append(tenant_id: UUID, stream_id: UUID, *events: Event, now: datetime) -> i
 
 
 def copy_recorded(tenant_id: UUID, stream_id: UUID, recorded: Sequence[Recorded], *, now: datetime) -> int:
-    """Append copies of the events that ``read_kinds`` returned for another stream; payloads are unchanged.
+    """Append copies of the events that ``read_kinds`` returned for another stream, with their payloads and times.
 
-    The copies have no subject: a copy is not a second fact, and the author of an entry stays the run that wrote it.
+    A replay regenerates no time of a recorded event (RFC 0057 D). The copies have no subject: a copy is not a second
+    fact, and the author of an entry stays the run that wrote it.
     """
-    tenant, stream, at = sql.key(tenant_id), sql.key(stream_id), sql.time_parameter(now)
+    tenant, stream = sql.key(tenant_id), sql.key(stream_id)
     rows = [
-        [tenant, sql.key(ids.new_id()), stream, each.type, each.node_id, at, sql.document(each.payload), None]
+        [
+            *(tenant, sql.key(ids.new_id()), stream, each.type, each.node_id),
+            *(sql.time_parameter(each.timestamp), sql.document(each.payload), None),
+        ]
         for each in recorded
     ]
     return _insert_rows(tenant_id, stream_id, rows, closing=recorded[-1].type in ENDINGS, now=now)

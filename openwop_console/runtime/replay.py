@@ -363,15 +363,11 @@ def _fail(state: ReplayState, copied: list[Recorded], halt: Halt, now: datetime)
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """Options that a branch adds to or overrides in those of its source; ``tags`` None keeps the source's tags."""
+    """Options that a branch adds to or overrides in those of its source; those that are None stay as they were."""
 
-    configurable: JSONObject = field(default_factory=dict)
+    configurable: JSONObject | None = None
     tags: list[str] | None = None
-    metadata: JSONObject = field(default_factory=dict)
-
-    @property
-    def is_empty(self) -> bool:
-        return not (self.configurable or self.tags or self.metadata)
+    metadata: JSONObject | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -416,7 +412,7 @@ def fork(scope: TenantScope, run_id: UUID | None, request: ForkRequest, *, now: 
 def _require_well_formed(request: ForkRequest) -> None:
     if request.mode == ForkMode.BRANCH and request.from_seq is None:
         raise Invalid(errors=[{"field": "fromSeq", "message": "is required for a branch"}])
-    if request.mode == ForkMode.REPLAY and not request.overlay.is_empty:
+    if request.mode == ForkMode.REPLAY and request.overlay != Overlay():
         raise Invalid(errors=[{"field": "runOptionsOverlay", "message": "must be empty for a replay"}])
 
 
@@ -495,7 +491,7 @@ def _branch(scope: TenantScope, source: Run, definition: JSONObject, request: Fo
     _require_may_approve(scope, facts)
     record = _require_on_record(source, facts, before)
     overlay, clean = request.overlay, redaction.for_tenant(scope.tenant_id).redact_json
-    configurable = clean({**source.configurable, **overlay.configurable})
+    configurable = clean({**source.configurable, **(overlay.configurable or {})})
     run_operations.check_configurable(configurable, definition)
     order = _order(
         source,
@@ -504,7 +500,7 @@ def _branch(scope: TenantScope, source: Run, definition: JSONObject, request: Fo
         Fork(ForkMode.BRANCH, source.id, before, source.snapshot_position, _inherited(source, facts)),
         configurable=configurable,
         tags=source.tags if overlay.tags is None else clean(overlay.tags),
-        metadata=clean({**source.metadata, **overlay.metadata}),
+        metadata=clean({**source.metadata, **(overlay.metadata or {})}),
         workspace=_workspace(source, facts),
     )
     branch = runs.open_run(source.tenant_id, order, now=now)

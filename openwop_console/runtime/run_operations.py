@@ -55,6 +55,7 @@ CONFIGURABLE = {
         "model": {"type": "string", "minLength": 1},
         "temperature": {"type": "number", "minimum": 0, "maximum": 2},
         "maxTokens": {"type": "integer", "minimum": 1},
+        "distillation.tokenBudget": {"type": "integer", "minimum": 1},
         "promptOverrides": {"type": "object", "additionalProperties": {"type": "string"}},
     },
 }
@@ -334,14 +335,20 @@ def read_artifact(scope: TenantScope, run_id: UUID | None, artifact_id: str, *, 
 
 @transaction.atomic
 def pause_run(scope: TenantScope, run_id: UUID | None, *, drain: bool = True, reason: str = "", now: datetime) -> Run:
-    """Pause the run: no further node begins; with ``drain``, started nodes finish first (openwop-host 3.8). Audited."""
+    """Pause the run: no further node begins; with ``drain``, started nodes finish first (openwop-host 3.8). Audited.
+
+    A run that waits for an answer or for a worker has none to finish, and is paused at once.
+    """
     run = _controllable(scope, run_id)
     if run.status == RunStatus.PAUSED:
         raise Conflict("The run is paused already.", runStatus=run.status, pausedAt=_when(run))
     if run.status in runs.ENDING:
         raise Conflict(f"A run that is {run.status} is not paused.", runStatus=run.status)
     event_notes.give_reason(scope.tenant_id, run.id, reason)
-    event_notes.attach_reason(run, runs.pause(run, drain=drain, now=now))
+    sequence = runs.pause(run, drain=drain, now=now)
+    if drain and not run.holder and not steps.has_sleeping(run):
+        sequence = runs.drained(run, now=now)
+    event_notes.attach_reason(run, sequence)
     _note(scope, "run.pause", run, now)
     return run
 

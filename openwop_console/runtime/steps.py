@@ -122,6 +122,11 @@ def fail(step: Step, failure: Failure) -> None:
     step.save(by=WRITER, update_fields=["state", "wake_at", "error"])
 
 
+def has_sleeping(run: Run) -> bool:
+    """Whether a node of the run has begun and waits for its time."""
+    return Step.objects.of(run.tenant_id).filter(run_id=run.id, state=StepState.SLEEPING).exists()
+
+
 def correct_ahead(*, longest_retry: timedelta, now: datetime) -> int:
     """Bring forward the nodes of resting runs that began while a clock was ahead, and retries that wait for longer than
     any does; return how many."""

@@ -27,6 +27,7 @@ from memory.host.http import (
     Answer,
     Closed,
     Flag,
+    Nothing,
     Omittable,
     Text,
     Whole,
@@ -398,13 +399,16 @@ def proposal(request: Request, proposal_id: str) -> Response:
 @operation(
     "applyProposal",
     scope="proposals:request-activation",
+    takes=Nothing,
     gives={200: APPLIED, 202: PENDING},
     tag=TAG,
 )
 @api_view(["POST"])
 def proposal_apply(request: Request, proposal_id: str) -> Response:
-    """Public clients send no body and no content type; whatever is sent is not looked at."""
-    activation = lifecycle.ask_to_apply(scope_of(request), ids.parse("prop", proposal_id), now=timezone.now())
+    scope, wanted, now = scope_of(request), ids.parse("prop", proposal_id), timezone.now()
+    with before_the_body(scope, "apply", proposal_id=wanted, now=now):
+        checked(Nothing, request.data)
+    activation = lifecycle.ask_to_apply(scope, wanted, now=now)
     body, status = applied_document(activation)
     return Response(body, status=status)
 

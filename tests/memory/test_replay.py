@@ -127,6 +127,15 @@ def test_a_replay_tells_the_same_facts_and_reads_what_was_read_whatever_memory_h
     assert {event.event_id for event in log_of(first)}.isdisjoint(event.event_id for event in log_of(source))
 
 
+@pytest.mark.parametrize("from_seq", [None, 2])
+def test_a_replay_has_the_times_of_its_source_s_log(from_seq: int | None) -> None:
+    """RFC 0057 D: recorded events are emitted again from the log, with their ids and times."""
+    source = digest_run("likes tea")
+    made = replayed(source, from_seq) if from_seq else replayed(source)
+    assert "memory.written" in types_of(made)
+    assert [event.timestamp for event in log_of(made)] == [event.timestamp for event in log_of(source)]
+
+
 def test_a_replay_is_pinned_and_configured_as_its_source_and_says_what_it_comes_from() -> None:
     source = digest_run("likes tea")
     made = replayed(source, 2)
@@ -734,7 +743,7 @@ def test_every_place_of_an_effect_refuses_a_replay_that_comes_to_it_directly() -
 def test_a_replay_is_not_paused_and_can_be_cancelled() -> None:
     made = forked(digest_run("likes tea"), "replay")
     acme, now = building.scope(), timezone.now()
-    with pytest.raises(Conflict, match="no pauses"):
+    with pytest.raises(Conflict, match="cannot be paused"):
         run_operations.pause_run(acme, made.id, now=now)
     run_operations.cancel_run(acme, made.id, now=now)
     assert building.advance(made).status == "cancelled"
@@ -948,6 +957,7 @@ def test_a_branch_of_a_branch_sees_files_as_they_were_where_it_was_cut() -> None
     [
         (ForkRequest("branch"), Invalid),
         (ForkRequest("replay", 0, Overlay(configurable={"model": "x"})), Invalid),
+        (ForkRequest("replay", 0, Overlay(tags=[])), Invalid),
         (ForkRequest("replay", 7), InvalidFromSeq),
         (ForkRequest("branch", 7), InvalidFromSeq),
     ],

@@ -96,16 +96,16 @@ FILTERS = {"actor": "actor", "action": "action", "target": "target", "requestId"
 FILTERS |= {"until": "until", "result": "result"}
 
 
-def sequence() -> serializers.RegexField:
+def sequence(*, digits: int = 15) -> serializers.RegexField:
     """A sequence number, in digits and nothing else."""
-    return serializers.RegexField(r"\A[0-9]{1,15}\Z", required=False)
+    return serializers.RegexField(rf"\A[0-9]{{1,{digits}}}\Z", required=False)
 
 
 class AuditRange(Closed):
-    """The range to verify, both ends included."""
+    """The range to verify, both ends included; a ``toSeq`` beyond the newest record, however large, is that record."""
 
     fromSeq = sequence()
-    toSeq = sequence()
+    toSeq = sequence(digits=100)
 
     def ends(self) -> tuple[int | None, int | None]:
         given = self.validated_data

@@ -244,7 +244,7 @@ class ForkRun(Closed):
         return ForkRequest(
             given["mode"],
             given.get("fromSeq"),
-            Overlay(overlay.get("configurable", {}), overlay.get("tags"), overlay.get("metadata", {})),
+            Overlay(overlay.get("configurable"), overlay.get("tags"), overlay.get("metadata")),
         )
 
 
