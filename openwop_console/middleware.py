@@ -17,6 +17,7 @@ from django.contrib import messages
 from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
+from django.db import Error
 from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
@@ -168,12 +169,12 @@ def _may_go_on(request: HttpRequest, face: str) -> bool:
 
 def _note_slow(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
     """Note a slow request, except streams and long polls, which wait by design, and 503, where the note would wait
-    too."""
+    too. No answer fails because its note cannot be kept."""
     route = request.resolver_match.route if request.resolver_match else ""
     if not route or response.streaming or route.endswith("/poll") or response.status_code == 503:
         return
     slow = health.Slow(timezone.now(), str(request.method), route, response.status_code, round(seconds, 2))
-    with suppress(*errors.DATABASE_FAILURES):
+    with suppress(Error, *errors.DATABASE_FAILURES):
         health.note_slow(slow)
 
 
