@@ -27,7 +27,7 @@ from memory.host.models import ApiKey, Membership, Operator, RoleGrant, Tenant
 
 log = logging.getLogger(__name__)
 WRITER = "memory.host.api_keys"
-USE_NOTED = timedelta(hours=1)
+USE_NOTED = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,7 @@ def key_of(text: str, *, now: datetime) -> Key:
 
 
 def _note_use(key: Key, now: datetime) -> None:
-    """Record the last use, to the hour: few requests write for it, and none fails for it."""
+    """Record the last use, to the minute: few requests write for it, and none fails for it."""
     if key.last_used_at and now - key.last_used_at < USE_NOTED:
         return
     before = Q(last_used_at=None) | Q(last_used_at__lt=now - USE_NOTED)

@@ -68,7 +68,7 @@ class Question:
     """Asked once before something of the settings that cannot be undone.
 
     ``facts`` are what it is about; a time among them is shown as one, ``None`` as "never". ``sent`` are fields that the
-    form sends along, to the address that shows it.
+    form sends along, to the address that shows it; ``see`` are links to read first, by their words.
     """
 
     heading: str
@@ -79,6 +79,7 @@ class Question:
     back: str
     back_words: str
     sent: Mapping[str, str]
+    see: Mapping[str, str]
 
 
 def ask(request: HttpRequest, question: Question, *, now: datetime) -> HttpResponse:

@@ -107,9 +107,9 @@ def _fact(names: Mapping[str, str], label: str, value: object) -> Fact:
 
 @register.filter
 def gist(names: Mapping[str, str], facts: Mapping[str, object]) -> str:
-    """What stands for a record while its details are folded: its reason, its decision, how much was stored, or the
-    first fact that says something and is neither an id nor a digest."""
-    for name in ("reason", "decision"):
+    """What stands for a record while its details are folded: its reason, its decision, its tool, how much was stored,
+    or the first fact that says something and is neither an id nor a digest."""
+    for name in ("reason", "decision", "tool"):
         if text := facts.get(name):
             return _plain(names, text)
     for name, value in sorted(facts.items(), key=lambda fact: (fact[0] != "stored", fact[0])):

@@ -125,7 +125,13 @@ def archive(request: HttpRequest, arc_id: str) -> HttpResponse:
     report = archive_reports.report_archive(scope, row, now=now)
     if pages.file_format(request) == "json":
         return exports.document(archive_row(row) | {"sources": report.states, "document": report.document})
-    context |= {"told": report, "index": archive_reports.index_of(scope), **_view_options(request, report)}
+    read_as = adapter.console.find_entry(scope, row.entry_id, now=now) if row.entry_id else None
+    context |= {
+        "told": report,
+        "read_as": read_as,
+        "index": archive_reports.index_of(scope),
+        **_view_options(request, report),
+    }
     first, last = _shown_sources(request, report)
     context["texts"] = _texts(scope, report.references[first - 1 : last], now)
     return pages.render(request, "memory/archive.html", context)
@@ -167,12 +173,12 @@ def compare(request: HttpRequest, arc_id: str) -> HttpResponse:
     """Compute the checksum anew, of the stored bytes and where it can be of the same work, and say how they compare."""
     found = distillation.compare(tenancy.scope_of(request), ids.parse("arc", arc_id), clock=timezone.now)
     if found.agrees:
-        message = f"The checksum agrees: the stored bytes give {found.computed}, as is on record."
+        message = f"The checksum matches: the stored bytes give {found.computed}, as recorded."
         messages.success(request, f"{message} {_distilled_again(found.anew)}" if found.comes_out_again else message)
     else:
         messages.error(
             request,
-            f"The checksum does not agree: on record is {found.recorded}, the stored bytes give {found.computed}"
+            f"The checksum does not match: {found.recorded} is on record, the stored bytes give {found.computed}"
             f"{'' if found.canonical else ', and they are not in canonical form'}.",
         )
     if not found.comes_out_again:

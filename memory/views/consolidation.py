@@ -135,7 +135,7 @@ def schedule(request: HttpRequest) -> HttpResponse:
         not_found="ref",
     )
     if sent.result:
-        messages.success(request, "The schedule is kept.")
+        messages.success(request, "The schedule is saved.")
         return redirect("consolidation")
     return _page(request, scope, PassForm(), times, status=sent.status)
 
@@ -156,7 +156,7 @@ def _times(data: Cleaned) -> PassTimes:
 def unschedule(request: HttpRequest, schedule_id: str) -> HttpResponse:
     """The schedule is gone; the passes that it has made stay."""
     pass_schedules.remove(tenancy.scope_of(request), ids.parse("psc", schedule_id), now=timezone.now())
-    messages.success(request, "The schedule is removed. The passes that it has made stay.")
+    messages.success(request, "The schedule is removed. Its past passes are kept.")
     return redirect("consolidation")
 
 

@@ -67,7 +67,12 @@ def key_list(request: HttpRequest) -> HttpResponseBase:
     scope, now = tenancy.scope_of(request), timezone.now()
     key_management.check_manager(scope, key_management.SCOPE)
     if file_format := pages.file_format(request):
-        records = _every(lambda after: key_management.list_keys(scope, after=after, limit=CHUNK, now=now))
+        records = _one_or_all(
+            request,
+            "key",
+            lambda key_id: key_management.find(scope, key_id, now=now),
+            lambda after: key_management.list_keys(scope, after=after, limit=CHUNK, now=now),
+        )
         return exports.listing(file_format, "keys", map(KEY.document, records), columns=tuple(KEY["properties"]))
     form, made, status = _submitted_key(request, scope)
     return _keys_page(request, scope, form, made=made, status=status)
@@ -137,6 +142,14 @@ def _keys_page(
     return pages.render(request, "memory/keys.html", context, status=status)
 
 
+def _one_or_all(
+    request: HttpRequest, prefix: str, find: Callable[[UUID | None], Row], read: Callable[[UUID | None], Page[Row]]
+) -> Iterator[Row]:
+    """The record that the parameter ``id`` names, or else all rows of the list."""
+    named = request.GET.get("id")
+    yield from [find(ids.parse(prefix, named))] if named else _every(read)
+
+
 def _every(read: Callable[[UUID | None], Page[Row]]) -> Iterator[Row]:
     """All rows of a list, page by page."""
     after: UUID | None = None
@@ -189,6 +202,10 @@ def _ask_about_key(request: HttpRequest, key_id: str, verb: str, icon: str, cons
             back=reverse("keys"),
             back_words="API keys",
             sent={"last": row.rotated_at.isoformat() if row.rotated_at else ""},
+            see={
+                "Runs that it started": f"{reverse('runs')}?by={key_id}",
+                "Its audit records": f"{reverse('audit')}?actor={key_id}",
+            },
         ),
         now=now,
     )
@@ -199,7 +216,7 @@ def _ask_about_key(request: HttpRequest, key_id: str, verb: str, icon: str, cons
 def key_revoke(request: HttpRequest, key_id: str) -> HttpResponse:
     """The key opens nothing from now on, once the question is answered."""
     if request.method != "POST":
-        consequence = "What uses it is refused at once, and its streams end. It cannot be undone."
+        consequence = "Programs that use it are refused at once, and their streams end. This cannot be undone."
         return _ask_about_key(request, key_id, "Revoke", "ban", consequence)
     key_management.revoke(tenancy.scope_of(request), ids.parse("key", key_id), now=timezone.now())
     messages.success(request, "The key is revoked.")
@@ -211,7 +228,7 @@ def key_revoke(request: HttpRequest, key_id: str) -> HttpResponse:
 def key_rotate(request: HttpRequest, key_id: str) -> HttpResponse:
     """The same key under a new secret, which the answer shows once."""
     if request.method != "POST":
-        consequence = "What uses its present text is refused at once, until it has the new one. It cannot be undone."
+        consequence = "Programs using the current key are refused until they have the new one. This cannot be undone."
         return _ask_about_key(request, key_id, "Rotate", "repeat", consequence)
     scope = tenancy.scope_of(request)
     last = request.POST.get("last")
@@ -222,7 +239,7 @@ def key_rotate(request: HttpRequest, key_id: str) -> HttpResponse:
     if sent.conflict:
         messages.error(request, sent.conflict.message)
     if sent.result:
-        messages.success(request, "The key has a new text. The former one opens nothing any more.")
+        messages.success(request, "The key is rotated. The old key no longer works.")
     status = 200 if sent.result else sent.status
     return _keys_page(request, scope, _key_form(scope), made=sent.result, status=status)
 
@@ -235,7 +252,12 @@ def operator_list(request: HttpRequest) -> HttpResponseBase:
     scope, now = tenancy.scope_of(request), timezone.now()
     key_management.check_manager(scope, operators.SCOPE)
     if file_format := pages.file_format(request):
-        records = _every(lambda after: operators.list_operators(scope, after=after, limit=CHUNK))
+        records = _one_or_all(
+            request,
+            "usr",
+            lambda operator_id: operators.find(scope, operator_id),
+            lambda after: operators.list_operators(scope, after=after, limit=CHUNK),
+        )
         return exports.listing(
             file_format, "operators", map(OPERATOR.document, records), columns=tuple(OPERATOR["properties"])
         )
@@ -316,7 +338,7 @@ def _said_of(changed: OperatorRecord, role: str, active: bool | None) -> str:
         return f"{changed.email} is {role} now, and has to sign in again."
     if active:
         return f"{changed.email} may sign in again."
-    return f"{changed.email} is deactivated: signed out of this tenant, and their API keys open nothing."
+    return f"{changed.email} is deactivated: signed out of this tenant, and their API keys no longer work."
 
 
 @pages.parameters("format")
@@ -504,7 +526,7 @@ def _ask_about_secret(request: HttpRequest, found: SecretRecord) -> HttpResponse
         request,
         pages.Question(
             heading="Remove this secret?",
-            consequence="A run that asks for it fails from now on, also one that is under way. It cannot be undone.",
+            consequence="Runs that ask for it will fail, including runs in progress. This cannot be undone.",
             facts={
                 "Secret": row.name,
                 "For": f"runs of {owners.get(row.owner) or row.owner}" if row.owner else "all runs",
@@ -516,6 +538,7 @@ def _ask_about_secret(request: HttpRequest, found: SecretRecord) -> HttpResponse
             back=reverse("secrets"),
             back_words="Secrets",
             sent={"name": row.name, "scope": row.scope, "owner": row.owner},
+            see={},
         ),
         now=timezone.now(),
     )

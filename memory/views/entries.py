@@ -122,6 +122,7 @@ def _beside(
     reads = recordings.reads_of_entry(scope.tenant_id, found.id, size=READS)
     before, after = adapter.console.neighbours(scope, found, now=now)
     targets = [ids.wire("mem", found.id)]
+    written_at = found.address.updated_at if found.address else found.created_at
     done = audit_access.list_records_about(scope, targets, limit=ACTS, now=now) if scope.can("audit:read") else []
     return {
         "drawn": draw(scope, found, origin, kin, reads),
@@ -130,7 +131,8 @@ def _beside(
         "previous": before,
         "following": after,
         "acts": done,
-        "audited": audit_access.last_number_at(scope, found.created_at) if scope.can("audit:read") else None,
+        "audited": audit_access.last_number_at(scope, written_at) if scope.can("audit:read") else None,
+        "written_at": written_at,
         "actors": access.names_of(scope.tenant_id, {each.actor for each in done}),
     }
 
@@ -323,7 +325,7 @@ def protect(request: HttpRequest, mem_id: str) -> HttpResponse:
     protected = request.POST.get("protected") != "no"
     scope = tenancy.scope_of(request)
     ledger.entries.protect(scope, _entry(scope, mem_id).id, protected=protected, now=timezone.now())
-    said = "No pass takes the entry away from now on." if protected else "Passes may merge the entry again."
+    said = "Passes will not remove the entry from now on." if protected else "Passes may merge the entry again."
     messages.success(request, said)
     return redirect(pages.back(request, reverse("memory-entry", args=[mem_id])))
 

@@ -30,7 +30,7 @@ from memory.templatetags.memory_words import last_part
 # Query parameter -> field of the filter.
 FIELDS = {each.parameter: name for name, each in ledger_search.FIELDS.items()}
 BOUNDS = ("since", "until")
-TIMES = {"age": "Written", "since": "From", "until": "To"}
+TIMES = {"age": "Created", "since": "From", "until": "To"}
 WORDS = {**{each.parameter: each.label for each in ledger_search.FIELDS.values()}, **TIMES}
 STATES = {"": "Active", "retired": "Retired", "all": "Active and retired"}
 AGES = {"": "Any time", "1h": "Last hour", "24h": "Last 24 hours", "7d": "Last 7 days", "30d": "Last 30 days"}

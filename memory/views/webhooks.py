@@ -144,6 +144,7 @@ def remove(request: HttpRequest, webhook_id: str) -> HttpResponse:
             back=reverse("webhook", args=[webhook_id]),
             back_words="Webhook",
             sent={},
+            see={},
         )
         return pages.ask(request, question, now=timezone.now())
     webhooks.remove_webhook(scope, wanted, now=timezone.now())

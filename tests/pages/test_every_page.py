@@ -50,8 +50,8 @@ STATEMENTS = {
     ),
     13: "agent agents commitment memory-entry-lineage memory-import namespaces run-answer webhook workflow-file",
     14: "forget memory-export namespace operators",
-    15: "archive forget-confirm operator-sessions runs",
-    16: "archives consolidation forget-request memory settings",
+    15: "forget-confirm operator-sessions runs",
+    16: "archive archives consolidation forget-request memory settings",
     17: "agent-tab commitments needs-you pass",
     18: "artifact installed",
     19: "nights",
@@ -431,7 +431,11 @@ def test_an_agent_that_lacks_what_it_asks_for_needs_somebody(ada: Client, settin
     shown = body_of(ada.get("/"))
     assert "missing: long-term-durability" in shown
     told = body_of(ada.get("/agents/private.acme.triage")).split('class="notice warn"')[1].split("</section>")[0]
-    for words in ("memory is lost when the host restarts", "OPENWOP_MEMORY_BACKEND=long-term", "Since this version"):
+    for words in (
+        "memory is lost when the host restarts",
+        "OPENWOP_MEMORY_BACKEND=long-term",
+        "Degraded since this version",
+    ):
         assert words in told
     building.install_agent("acme", {**MANIFEST, "agentId": "private.acme.a", "memoryShape": {"scratchpad": True}})
     listed = body_of(ada.get("/agents"))
@@ -439,7 +443,7 @@ def test_an_agent_that_lacks_what_it_asks_for_needs_somebody(ada: Client, settin
 
 
 def test_the_first_page_draws_what_agents_wrote(ada: Client) -> None:
-    assert "Nothing was written in these days" in body_of(ada.get("/"))
+    assert "Nothing was written in this period" in body_of(ada.get("/"))
     building.remember("acme", "a", "b")
     owner = building.scope()
     run = building.open_run(owner)
@@ -461,7 +465,7 @@ def test_the_first_page_says_when_an_agent_writes_far_more_than_it_did(ada: Clie
     assert "times the usual" not in body_of(ada.get("/")), "fewer than 50 are none"
     building.write(owner, run, "x", agent_id="acme.loud", now=now)
     shown = body_of(ada.get("/"))
-    assert "50 entries of acme.loud</a>, 25 times the usual 2 of a day" in shown
+    assert "50 entries of acme.loud</a>, 25 times the usual 2 a day" in shown
     assert shown.count("times the usual") == 1
 
 

@@ -25,7 +25,7 @@ def test_a_filter_is_saved_under_a_name_offered_beside_the_list_and_removed(ada:
     listed = body_of(ada.get("/memory?tag=red&age=24h"))
     assert 'href="/memory/views?tag=red&amp;age=24h"' in listed
     asked = body_of(ada.get("/memory/views?tag=red&age=24h"))
-    assert "Written: Last 24 hours" in asked
+    assert "Created: Last 24 hours" in asked
     assert 'name="query" value="tag=red&amp;age=24h"' in asked
     assert save(ada, "Red pumps", "tag=red&age=24h") == "/memory?tag=red&age=24h"
     shown = body_of(ada.get("/memory?tag=red&age=24h"))

@@ -159,7 +159,7 @@ class ApiKey(TenantOwned):
     expires_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
     rotated_at = models.DateTimeField(null=True)
-    last_used_at = models.DateTimeField(null=True)  # to the hour
+    last_used_at = models.DateTimeField(null=True)  # to the minute
     client_id = models.CharField(max_length=100, default="", db_default="", blank=True)
     generation = models.IntegerField(null=True)
 
