@@ -108,7 +108,7 @@ DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 FULL = "The disk of this host is full; try again in a moment."
 LOCKED = "Other changes held the database for too long; try again in a moment."
 SEALED = "The vault of this host was sealed with another OPENWOP_SECRET_KEY."
-REMEDY = "Pages that redact secrets stay closed until an administrator starts the console with the key that it had."
+REMEDY = "Pages that redact secrets are unavailable until an administrator starts the console with its previous key."
 
 FACES = {
     "/v1/": "openwop",

@@ -30,7 +30,7 @@ FORGOTTEN_AFTER_S = 7 * 24 * 60 * 60
 
 NO_DATABASE = "The database does not answer."
 NO_MIGRATIONS = "The database lacks migrations of this release; run: manage.py migrate"
-NO_WORKER = f"No worker was heard of in the last {HEARTBEAT_LASTS_S} seconds; start one with: manage.py console"
+NO_WORKER = f"No worker has reported in the last {HEARTBEAT_LASTS_S} seconds; start one with: manage.py console"
 
 
 class WorkerStatistics(DummyCache):

@@ -293,7 +293,7 @@ def tenants(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         chosen = next((each for each in found if each.tenant.slug == request.POST.get("tenant", "")), None)
         if chosen is None:
-            raise NotFound("You are no operator of that tenant.")
+            raise NotFound("You are not an operator of that tenant.")
         sign_in.switch(request, chosen)
         return redirect(target)
     choices = [(each, access.roles_of(each.tenant_id, scope.principal.id)) for each in found]
@@ -332,7 +332,7 @@ def settings(request: HttpRequest) -> HttpResponse:
 def revoke_grant(request: HttpRequest, key_id: str) -> HttpResponse:
     """End the client's access at once."""
     row = tokens.revoke(tenancy.scope_of(request), ids.parse("key", key_id), now=timezone.now())
-    messages.success(request, f"{row.name} has no access any more.")
+    messages.success(request, f"{row.name} no longer has access.")
     return redirect(f"{reverse('settings')}#clients")
 
 

@@ -24,7 +24,7 @@ from proposals.models import Proposal
 SALT = "proposals.selection"
 ACTIONS = ("reject", "archive")
 MOST = lifecycle.MOST_AT_ONCE
-CHANGED = "Other proposals match by now than those you chose. Nothing was changed."
+CHANGED = "The matching proposals have changed since you selected them. Nothing was changed."
 
 
 @dataclass(frozen=True, slots=True)

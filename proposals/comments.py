@@ -38,7 +38,7 @@ def add(scope: TenantScope, proposal_id: UUID | None, text: str, *, spot: Spot |
         revision = spot.revision if spot else proposal.revision
         stored = drafts.comment(scope.tenant_id, text)
         if not stored:
-            raise Invalid("A comment says something.", errors=[{"field": "text", "message": "is required"}])
+            raise Invalid("The comment is empty.", errors=[{"field": "text", "message": "is required"}])
         made: Comment = Comment(
             tenant_id=scope.tenant_id,
             proposal_id=proposal.id,

@@ -107,7 +107,7 @@ def _under_way() -> sql.PositionalQuery[Gate]:
 def require_about(gate: Gate, revision: int, sha256: str) -> None:
     """Refuse a decision about another revision or digest; the refusal names the gate's own."""
     if (gate.revision, gate.sha256) != (revision, sha256):
-        message = f"The gate is about revision {gate.revision}, which is not what you decided about."
+        message = f"The approval request is for revision {gate.revision}, not for the bytes you decided on."
         raise Conflict(message, revision=gate.revision, sha256=gate.sha256)
 
 
@@ -152,7 +152,7 @@ def vote(
     """
     if earlier := vote_of(gate, principal):
         if (earlier.decision, earlier.overrides) != (decision, overrides):
-            raise Conflict("You have voted otherwise at this gate.", gateState=gate.state, decision=earlier.decision)
+            raise Conflict("You voted differently on this request.", gateState=gate.state, decision=earlier.decision)
         return earlier
     _require_own_voice(gate, principal)
     cast = Vote(

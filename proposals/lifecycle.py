@@ -361,7 +361,7 @@ def end_many(
         standing = {each: _obstacle_to(action, scope, found, now) for each, found in held.items()}
         problems = [{"id": ids.wire("prop", each), "message": why} for each, why in standing.items() if why]
         if problems:
-            raise Conflict("Nothing was changed: not all of these can be.", action=action, problems=problems)
+            raise Conflict("Nothing was changed: not possible for all of these.", action=action, problems=problems)
         return [_leave(scope, action, found, reason, now) for found in held.values() if found]
 
 
@@ -465,7 +465,7 @@ def propose(scope: TenantScope, ref: str, *, rationale: str = "", now: datetime)
     if found.kind not in Kind.values:
         raise NotFound("No proposal could install that.")
     if found.superseded_at is None:
-        raise Conflict(f"{ref} is what runs resolve now.", installedArtifactRef=ref)
+        raise Conflict(f"{ref} is the current version already.", installedArtifactRef=ref)
     current = registry.current(scope.tenant_id, found.kind, found.name)
     away_from = f" from {current.version}" if current else ""
     title = f"Roll {found.name} back{away_from} to {found.version}"[:200]

@@ -144,7 +144,7 @@ def request_change(
     _require_undecided(scope, kind, before, based_on)
     wanted = _checked(before, changes, called or {})
     if wanted == before:
-        raise Invalid("The change changes nothing.", errors=[{"field": "quorum", "message": "is as it was"}])
+        raise Invalid("Nothing would be changed.", errors=[{"field": "quorum", "message": "is as it was"}])
     stored = stored_reason(scope.tenant_id, reason)
     if not others_may_manage(scope, now=now):
         return _put_in_force(scope, kind, wanted, asked_by=scope.principal.id, confirmed_by="", reason=stored, now=now)
@@ -165,7 +165,7 @@ def request_change(
 def _require_undecided(scope: TenantScope, kind: str, current: Policy, read: int | None) -> None:
     """Refuse a change that is not based on the current version, or while another change of this kind waits."""
     if read not in (None, current.number):
-        message = f"Version {current.number} of this policy is the current one; look at it first."
+        message = f"Version {current.number} of this policy is the current one; read it first."
         raise Conflict(message, number=current.number)
     there = next((each for each in list_waiting(scope) if each.kind == kind), None)
     if there:

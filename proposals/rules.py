@@ -89,9 +89,9 @@ def denial(scope: TenantScope, action: str, proposal: Proposal | None, gate: Gat
     if decides and scope.principal.agent_ids is not None:
         return Forbidden("A key that is bound to agents never decides about a proposal.", rule=AGENTS_NEVER_VOTE)
     if proposal and action == "decide" and _had_a_part(scope, proposal):
-        return Forbidden("Who wrote or revised a proposal does not vote on it.", rule=SEPARATION_OF_DUTIES)
+        return Forbidden("Authors and revisers of a proposal cannot vote on it.", rule=SEPARATION_OF_DUTIES)
     if proposal and action == "override" and _is_of_a_person(scope) and _had_a_part(scope, proposal):
-        return Forbidden("A key does not override for what its own person wrote.", rule=SEPARATION_OF_DUTIES)
+        return Forbidden("A key cannot override approval of what its own person wrote.", rule=SEPARATION_OF_DUTIES)
     return _denial_at(gate, scope, action) if gate else None
 
 

@@ -19,7 +19,7 @@ NAME = """() => {
 def type_in(page: Page, email: str, password: str) -> None:
     """The login form that stands before the page is filled in and sent."""
     page.get_by_label("Email").fill(email)
-    page.get_by_label("Password").fill(password)
+    page.get_by_label("Password", exact=True).fill(password)
     page.get_by_role("button", name="Sign in").click()
 
 

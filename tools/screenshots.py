@@ -213,7 +213,7 @@ def sign_in(browser: Browser, base: str, password: str) -> StorageState:
     page = browser.new_page()
     page.goto(f"{base}/login")
     page.get_by_label("Email").fill(OWNER)
-    page.get_by_label("Password").fill(password)
+    page.get_by_label("Password", exact=True).fill(password)
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url(f"{base}/")
     state = page.context.storage_state()

@@ -389,7 +389,7 @@ def arm(scope: TenantScope, commitment_id: UUID | None, *, now: datetime) -> Com
         raise Conflict("The entry that the commitment stands in is gone.", state=row.state)
     due_at = _next_due(row, now) if row.repeats else row.due_at
     if due_at is not None and due_at <= now:
-        raise Conflict("The time of the commitment is over.", state=row.state)
+        raise Conflict("The commitment cannot be armed: its due time has passed.", state=row.state)
     patience = timedelta(days=memory_policy.policy_of(scope.tenant_id).stale_days)
     state = CommitmentState.DORMANT if due_at and due_at > now + FARTHEST else CommitmentState.ARMED
     change_state(row, state, now=now, due_at=due_at, stale_at=None if row.repeats else (due_at or now) + patience)

@@ -390,13 +390,13 @@ def _require_ready(request: ForgetRequest, now: datetime) -> None:
     if request.state == ForgetState.BUILDING:
         raise Conflict("The preview is still being built.", state=request.state)
     if request.state in (ForgetState.LAPSED, ForgetState.FAILED):
-        raise Conflict("The preview is over; look for the subject again.", state=request.state)
+        raise Conflict("The preview has ended; preview the subject again.", state=request.state)
     if request.state == ForgetState.AWAITING:
         raise Conflict("This request awaits a second person; what to forget is decided.", state=request.state)
     if request.state != ForgetState.PREVIEWED:
         raise Conflict("This request was confirmed already.", state=request.state)
     if request.lapses_at <= now:
-        raise Conflict("The preview is too old; look again what would go.", state=ForgetState.LAPSED)
+        raise Conflict("The preview has expired; preview the subject again.", state=ForgetState.LAPSED)
 
 
 def _require_confirmable(request: ForgetRequest, terms: tuple[str, ...], *, typed: str, reason: str) -> str:

@@ -47,7 +47,7 @@ def end(scope: TenantScope, hold_id: UUID | None, *, reason: str, now: datetime)
     found, words = find(scope, hold_id), stored_reason(scope.tenant_id, reason, required=True)
     hold: ForgetHold = ForgetHold.objects.of(scope.tenant_id).select_for_update().get(id=found.id)
     if hold.ended_at is not None:
-        raise Conflict("This hold is over already.", state="ended")
+        raise Conflict("This hold has already ended.", state="ended")
     return _end_hold(hold, scope.principal.id, words, now)
 
 

@@ -169,7 +169,7 @@ def _check_maker(scope: TenantScope) -> None:
     """Refuse a person's key that another made: keys that it made would count as that person's alone."""
     maker = scope.principal.made_by
     if scope.principal.owner and maker not in ("", scope.principal.owner):
-        message = "Another made this key for its person; keys are made and rotated with a key of one's own."
+        message = "Another person made this key for its owner; make and rotate keys with a key that you made yourself."
         raise Forbidden(message, rule="made-by-another")
 
 

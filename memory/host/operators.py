@@ -448,7 +448,7 @@ def reset_password(scope: TenantScope, operator_id: UUID | None, *, now: datetim
     Refused for a person who is an operator of another tenant too: it is their password there as well; and for one who
     has not accepted an invitation.
     """
-    operator = _own_operator(scope, operator_id, "They change the password themselves, in Settings.")
+    operator = _own_operator(scope, operator_id, "They change the password themselves, under their name in the header.")
     nothing = access.encode_password(operator, None)
     access.store_password(operator, nothing, action="operator.password_reset", actor=scope.principal.id, now=now)
     return Invitation(operator, _set_tokens.make_token(operator))

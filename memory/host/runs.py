@@ -399,7 +399,7 @@ def pause(run: Run, *, drain: bool, now: datetime) -> int | None:
     Return the sequence of ``run.paused`` when it is appended now. Refused for a replay.
     """
     if run.is_replay:
-        raise Conflict("A replay tells of its source's life; it has no pauses of its own.", runStatus=run.status)
+        raise Conflict("A replay cannot be paused: it follows the log of its source run.", runStatus=run.status)
     _move(run, RunStatus.PAUSED)
     run.paused_at, run.draining = now, drain
     if not run.holder:

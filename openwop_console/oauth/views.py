@@ -37,7 +37,7 @@ from openwop_console.oauth import tokens
 MAY = {
     "memory:read": "search, list and read memory",
     "memory:write": "write memory",
-    "runs:create": "ask people questions, which stand on Needs you",
+    "runs:create": "ask people questions, which appear on Needs you",
     "proposals:create": "propose changes, which people review before anything is installed",
 }
 # Characters that no database stores, and an incomplete percent-escape.
@@ -192,7 +192,7 @@ class Consent(idp.AuthorizationView):  # type: ignore[misc]  # allauth is untype
             raise Forbidden("That form is not this host's.") from None
         if shown.get("shown_to") != _shown_to(request):
             raise Conflict(
-                "You are signed in to another tenant, or as another person, than this page was shown for. Nothing was"
+                "This page was shown for another tenant or person than you are signed in as now. Nothing was"
                 " granted. Start again, and read what the page says now.",
                 startAgain=shown.get("shown_at", ""),
             )

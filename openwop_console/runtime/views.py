@@ -52,7 +52,7 @@ def run_steer(request: HttpRequest, run_id: str) -> HttpResponse:
     scope.check("runs:cancel")
     steer = STEER.get(request.POST.get("act", ""))
     if steer is None:
-        raise Invalid("That is not something to do with a run.")
+        raise Invalid("Choose cancel, pause or resume.")
     steer(scope, ids.parse("run", run_id), now=timezone.now())
     return redirect("run", run_id=run_id)
 

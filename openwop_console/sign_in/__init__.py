@@ -360,7 +360,7 @@ class NewPasswordForm(PlainForm):
     def clean(self) -> Cleaned:
         given = super().clean() or {}
         if given.get("password") and given.get("again") and given["password"] != given["again"]:
-            self.add_error("again", "is not the same")
+            self.add_error("again", "does not match the new password")
         return given
 
 

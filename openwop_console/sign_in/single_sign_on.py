@@ -49,8 +49,8 @@ NO_ROLE = "None of your groups has a role in this console. Ask your administrato
 UNVERIFIED = "The provider does not say that your email address is verified, so it opens no account here."
 TAKEN = "An account with your email address signs in with a password. Ask your administrator."
 ANOTHERS = "Your email address belongs to another account of the provider here. Ask your administrator."
-NO_ADDRESS = "The provider does not say your email address."
-FAILED = "The sign-in did not come through. Try again."
+NO_ADDRESS = "The provider did not send your email address."
+FAILED = "The sign-in did not complete. Try again."
 UNREACHABLE = "The sign-in provider does not answer. Try again later."
 
 

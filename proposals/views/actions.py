@@ -163,7 +163,7 @@ def rolled_back(activation: Activation) -> str:
         return f"Rolled back: {activation.installed_ref} is installed."
     if activation.gate:
         return "Approval requested. The earlier version is installed as soon as it is granted."
-    return "Saved as a draft. Approval has to be requested by a role that may."
+    return "Saved as a draft. A person with that permission has to request approval."
 
 
 @pages.creates()
@@ -203,7 +203,7 @@ def comment(request: HttpRequest, prop_id: str) -> HttpResponse:
 
     sent = pages.submit(form, act, authorize=rules.authorizer(scope, "comment", proposal_id, now=timezone.now()))
     if sent.result:
-        messages.success(request, "Your comment stands under the proposal.")
+        messages.success(request, "Your comment was added.")
         if sent.result.line:
             return redirect(f"{reverse('proposal', args=[prop_id])}?to={sent.result.revision}#line-{sent.result.line}")
         return redirect(f"{reverse('proposal-discussion', args=[prop_id])}#{ids.wire('cmnt', sent.result.id)}")
@@ -255,7 +255,7 @@ def revise(request: HttpRequest, prop_id: str) -> HttpResponse:
 
     sent = pages.submit(form, act) if form.is_bound else None
     if sent and sent.result:
-        messages.success(request, f"Revision {sent.result.revision} stands. Those before it are kept.")
+        messages.success(request, f"Revision {sent.result.revision} is saved. Earlier revisions are kept.")
         return redirect("proposal", prop_id)
     refusal = rules.refusal_to("revise", scope, told.proposal, None, now=now)
     if isinstance(refusal, Forbidden):

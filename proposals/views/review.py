@@ -259,7 +259,7 @@ def request_synthesis(request: HttpRequest) -> HttpResponse:
     scope, now = tenancy.scope_of(request), timezone.now()
     if request.method == "POST":
         enqueue_pass(learning.order(scope, now=now))
-        messages.success(request, "The host looks at its runs. What it finds arrives here.")
+        messages.success(request, "Scan requested. New proposals will appear here.")
         return redirect("proposals")
     told = latest(scope)
     if not pages.wants_fragment(request):

@@ -257,7 +257,7 @@ def test_a_confirmation_that_is_not_one_or_comes_too_late_erases_nothing() -> No
         with pytest.raises(Invalid):
             confirm(acme, found, **wrong)
         assert forget_plans.find(acme, found.request.id).state == ForgetState.PREVIEWED
-    with pytest.raises(Conflict, match="too old"):
+    with pytest.raises(Conflict, match="has expired"):
         confirm(acme, found, now=timezone.now() + execution.LIFETIME + timedelta(seconds=1))
     now = timezone.now()
     assert execution.execute(acme.tenant_id, found.request.id, holder="t", now=now, clock=timezone.now) is None

@@ -118,7 +118,7 @@ def test_a_hold_needs_a_name_that_a_forget_would_take_and_a_reason_to_begin_and_
     with pytest.raises(Invalid):
         end(acme, held, " ")
     end(acme, held)
-    with pytest.raises(Conflict, match="over already"):
+    with pytest.raises(Conflict, match="already ended"):
         end(acme, held)
     ended, put = audit.newest(acme.tenant_id, limit=2)
     assert [(each.action, each.reason) for each in (put, ended)] == [

@@ -147,7 +147,7 @@ def test_an_armed_one_is_neither_armed_nor_dismissed_and_a_possible_one_is_not_p
 def test_one_whose_time_is_over_or_whose_entry_is_gone_is_stale_and_cannot_be_armed() -> None:
     late, lost = remembered("Maybe I'll call Rosa in 2 hours.", "We might call Rosa when the crates arrive.")
     later = timezone.now() + timedelta(hours=3)
-    with pytest.raises(Conflict, match="time of the commitment is over"):
+    with pytest.raises(Conflict, match="due time has passed"):
         commitments.lifecycle.arm(building.scope(), late.id, now=later)
     ledger.erase.remove_entries(lost.tenant_id, (lost.entry_id,), reason="deleted", now=timezone.now())
     with pytest.raises(Conflict, match="entry that the commitment stands in is gone"):

@@ -52,7 +52,7 @@ def test_the_whole_way_from_asking_to_the_grant_names_the_bytes() -> None:
     assert told["gate"]["state"] == "open"
     with pytest.raises(CommandError, match="sha256"):
         manage("approve", wire(made), "--revision", "1", role="reviewer")
-    with pytest.raises(CommandError, match="which is not what you decided about"):
+    with pytest.raises(CommandError, match="not for the bytes you decided on"):
         manage("approve", wire(made), "--revision", "1", "--sha256", "0" * 64, role="reviewer")
     assert manage("approve", wire(made), *named(told), role="reviewer")["gate"]["state"] == "granted"
     vote = Vote.objects.of(made.tenant_id).get()

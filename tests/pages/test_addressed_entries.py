@@ -86,7 +86,7 @@ def test_an_entry_whose_stored_value_is_none_any_more_is_shown_as_changed_everyw
     for stored in ("{", "", "[1]", '{"a": "\\ud800"}', "[" * 100_000):
         row_id = sql.key(building.id_of("mem", changed))
         tamper("UPDATE memory_memoryentry SET content = %s WHERE id = %s", stored, row_id, table="memory_memoryentry")
-        assert "what is stored was changed" in page(ada, changed)
+        assert "it was changed in the database" in page(ada, changed)
         for path in (f"/api/v1/memory/{changed}", f"/api/v1/memory/{whole}", in_a_list):
             assert ada.get(path, **headers).status_code == 200, (path, stored[:9])
         listed = json.loads(body_of(ada.get(in_a_list, **headers)))["entries"]
@@ -215,7 +215,7 @@ def test_a_sealed_value_is_on_no_page_and_in_no_file(ada: Client) -> None:
         assert SECRET not in body_of(ada.get(url)), url
     shown = page(ada, mem_id)
     assert "Show the value" in shown
-    assert "its writer calls it confidential" in shown
+    assert "its writer marked it confidential" in shown
 
 
 def test_no_search_finds_a_sealed_value_but_its_key(ada: Client) -> None:
@@ -270,7 +270,7 @@ def test_it_is_retired_restored_and_protected_like_any_other(ada: Client) -> Non
     mem_id = remember()
     ada.post(f"/memory/{mem_id}/retire", {"reason": "wrong"})
     assert [row["id"] for row in rows_of(ada, "state=retired")] == [mem_id]
-    assert "given up" in page(ada, mem_id)
+    assert "released" in page(ada, mem_id)
     ada.post(f"/memory/{mem_id}/restore")
     assert PROTECTED not in page(ada, mem_id)
     ada.post(f"/memory/{mem_id}/protect")

@@ -93,7 +93,7 @@ def test_the_list_is_filtered_by_ref_and_exported_as_it_is_filtered(ada: Client)
     archiving.distilled("acme", "two", memory_ref="=other")
     missed("=other")
     assert standing(1, 2, 2, "archives and failures") in body_of(ada.get("/archives?ref=%3Dother"))
-    assert "Nothing was distilled of that ref" in body_of(ada.get("/archives?ref=none"))
+    assert "Nothing has been distilled from that ref" in body_of(ada.get("/archives?ref=none"))
     assert "Nothing older" in body_of(ada.get(f"/archives?after=arc_{'0' * 32}"))
     assert json.loads(body_of(ada.get("/archives?ref=%3Dother&format=json")))["total"] == 2
     table = list(csv.DictReader(io.StringIO(body_of(ada.get("/archives?ref=%3Dother&format=csv")))))
@@ -200,7 +200,7 @@ def test_the_checksum_is_computed_anew_and_compared(ada: Client) -> None:
     assert f"the stored bytes give {made.sha256}" in body_of(ada.post(f"{address(made)}/compare", follow=True))
     tamper("UPDATE memory_archive SET sha256 = %s", "f" * 64, table="memory_archive")
     shown = body_of(ada.post(f"{address(made)}/compare", follow=True))
-    assert "The checksum does not agree" in shown
+    assert "The checksum does not match" in shown
     assert "f" * 64 in shown
 
 
@@ -216,7 +216,7 @@ def test_an_archive_whose_memory_is_as_it_was_is_distilled_anew_and_compared(
     assert Archive.objects.count() == 1
     building.remember("acme", "Acme decided to renew.")
     shown = body_of(ada.post(f"{address(made)}/compare", follow=True))
-    assert "agrees" in shown
+    assert "matches" in shown
     assert "was not distilled anew" in shown
 
 
@@ -327,7 +327,7 @@ def test_what_a_pass_was_asked_for_is_carried_out_by_a_worker(ada: Client, drain
     shown = body_of(ada.get(address(made)))
     assert "Customer number" in shown
     assert "Show MEMORY-INDEX.json" in shown
-    assert "agrees" in body_of(ada.post(f"{address(made)}/compare", follow=True))
+    assert "matches" in body_of(ada.post(f"{address(made)}/compare", follow=True))
 
 
 def test_who_may_not_distil_is_told_so(sign_in: SignIn) -> None:
@@ -358,6 +358,6 @@ def test_archives_are_walked_without_scripts(plain: Page, live_server: LiveServe
     plain.goto(f"{live_server.url}/archives")
     plain.locator("a.row-link").click()
     plain.get_by_role("button", name="Recompute and compare checksum").click()
-    expect(plain.locator(".messages")).to_contain_text("The checksum agrees")
+    expect(plain.locator(".messages")).to_contain_text("The checksum matches")
     plain.get_by_role("link", name="source 1", exact=True).first.click()
     expect(plain.locator("main")).to_contain_text("Customer number")

@@ -373,7 +373,7 @@ def test_the_records_of_a_run_are_those_of_its_questions_too(ada: Client, monkey
     for number in range(2):
         audit.append(building.tenant().id, actor="host", action=f"act.{number}", target=runs[1], now=timezone.now())
     shown = body_of(ada.get(f"/audit?target={runs[1]}"))
-    assert "With the records of what this run asked." in shown
+    assert "Includes the records of the questions this run asked." in shown
     assert standing(1, 3, 3, "records") in shown
     records = json.loads(body_of(ada.get(f"/audit?target={runs[1]}&format=json")))["records"]
     assert [each["action"] for each in records] == ["interrupt.answered", "act.0", "act.1"]
@@ -381,7 +381,7 @@ def test_the_records_of_a_run_are_those_of_its_questions_too(ada: Client, monkey
     monkeypatch.setattr(pages, "PAGE", 2)
     older = unescape(body_of(ada.get(f"/audit?target={runs[1]}")).rpartition('hx-get="/audit?')[2].partition('"')[0])
     assert standing(3, 3, 3, "records") in body_of(ada.get(f"/audit?{older}"))
-    assert "With the records" not in body_of(ada.get(f"/audit?target={ids.wire('int', asked.id)}"))
+    assert "Includes the records" not in body_of(ada.get(f"/audit?target={ids.wire('int', asked.id)}"))
 
 
 def test_a_record_shows_its_reason_or_its_decision_in_the_row(ada: Client) -> None:

@@ -149,7 +149,7 @@ def test_more_firings_than_there_were_occasions_are_a_warning(ada: Client) -> No
     (known,) = remembered("Call Ana in 3 days.")
     Commitment.objects.written_by(commitments.lifecycle.WRITER).update(fired_count=2, state=CommitmentState.FIRED)
     assert "fired twice" in body_of(ada.get("/commitments"))
-    assert "That must never be" in body_of(ada.get(f"/commitments/{known}"))
+    assert "That should never happen" in body_of(ada.get(f"/commitments/{known}"))
 
 
 def test_an_intention_whose_entry_is_gone_is_not_shown_any_more(ada: Client) -> None:

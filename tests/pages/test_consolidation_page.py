@@ -262,7 +262,7 @@ def test_an_archive_stands_beside_what_it_was_made_from(ada: Client) -> None:
     assert 'href="/archives/arc_' in shown
     assert sources_of(shown) == 0
     again = page(ada, f"/passes/{carried_out(kind='distill', options={'tokenBudget': 400})}")
-    assert "that very archive was there already" in again
+    assert "the same archive already existed" in again
 
 
 def test_a_compacted_entry_stands_beside_its_sources(ada: Client) -> None:
@@ -405,7 +405,7 @@ def test_a_refused_pass_says_why_and_is_run_again(ada: Client, merging: Merging,
     pass_id = carried_out()
     shown = page(ada, f"/passes/{pass_id}")
     assert "token_budget_exceeded" in shown
-    assert "Least budget that would do" in shown
+    assert "Minimum budget" in shown
     assert TokenBudgetExceeded.message in shown
     merging.refuses = False
     again = ada.post(f"/passes/{pass_id}/again")
@@ -474,7 +474,7 @@ def test_a_schedule_is_kept_shown_with_its_next_tick_and_removed(ada: Client) ->
         "times-timezone": "Europe/Berlin",
     }
     shown = body_of(ada.post("/consolidation/schedules", form, follow=True))
-    assert "The schedule is kept." in shown
+    assert "The schedule is saved." in shown
     assert "0 3 * * *" in shown
     assert "Europe/Berlin" in shown
     assert "<time" in shown.split('data-label="Next pass">')[1].split("</td>")[0]
@@ -527,7 +527,7 @@ def test_an_entry_says_what_it_was_made_of_and_what_was_made_of_it(ada: Client) 
 def test_an_entry_is_protected_and_unprotected(ada: Client, sign_in: SignIn) -> None:
     [entry] = building.remember("acme", "x").entries
     shown = body_of(ada.post(f"/memory/{entry}/protect", follow=True))
-    assert "No pass takes the entry away" in shown
+    assert "Passes will not remove the entry" in shown
     assert "Unprotect" in shown
     shown = body_of(ada.post(f"/memory/{entry}/protect", {"protected": "no"}, follow=True))
     assert "Protect<" in shown

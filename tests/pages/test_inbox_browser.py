@@ -182,7 +182,7 @@ def test_single_keys_can_be_switched_off_and_the_help_lists_them(page: Page, liv
     some()
     open_inbox(page, live_server.url)
     page.keyboard.press("?")
-    for words in ("Select the row", "Approve: read it", "Reject the row", "Search proposals"):
+    for words in ("Select the row", "Review and decide", "Reject the row", "Search proposals"):
         expect(page.locator("#help")).to_contain_text(words)
     expect(page.locator("#help")).not_to_contain_text("Search memory")
     page.locator("#help").get_by_role("button", name="Off").click()

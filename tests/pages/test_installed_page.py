@@ -128,7 +128,7 @@ def test_what_is_current_is_not_rolled_back_to_and_nothing_is_made(ada: Client) 
     _, made = two_versions()
     answer = ada.post(f"/artifacts/{made.installed_ref}/roll-back")
     assert answer.status_code == 409
-    assert "is what runs resolve now" in body_of(answer)
+    assert "is the current version already" in body_of(answer)
     assert Proposal.objects.count() == 2
     assert ada.post("/artifacts/prompt:nothing@1.0.0/roll-back").status_code == 404
 

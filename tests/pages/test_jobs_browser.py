@@ -343,7 +343,7 @@ def test_by_keyboard_a_key_is_made_and_revoked(page: Page, live_server: LiveServ
     expect(page.get_by_text("Copy the key now.")).to_be_visible()
     browsing.tab_to(page, "Revoke…")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("What uses it is refused at once")).to_be_visible()
+    expect(page.get_by_text("Programs that use it are refused at once")).to_be_visible()
     browsing.tab_to(page, "Revoke")
     page.keyboard.press("Enter")
     expect(page.get_by_text("The key is revoked.")).to_be_visible()

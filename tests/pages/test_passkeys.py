@@ -107,8 +107,8 @@ def test_a_passkey_needs_the_password_its_owner_s_finger_and_an_active_account(
     expect(page.get_by_text("No passkey was used.")).to_be_visible()
     assert page.url == f"{live_server.url}/login"
     for shown in ("text", "password"):
-        page.get_by_label("Show what I type").click()
-        expect(page.get_by_label("Password")).to_have_attribute("type", shown)
+        page.get_by_label("Show password").click()
+        expect(page.get_by_label("Password", exact=True)).to_have_attribute("type", shown)
 
     phone(True)
     page.reload()

@@ -247,7 +247,7 @@ def test_an_override_is_an_anomaly_for_everybody_for_two_weeks_and_not_for_anoth
 def test_a_host_without_gates_says_what_its_policies_are_still_for(ada: Client, settings: Settings) -> None:
     settings.OPENWOP_PROPOSALS_ACTIVATION = "direct-rbac"
     for url in ("/settings", URL):
-        assert "it requests no approval" in body_of(ada.get(url))
+        assert "installs proposals directly" in body_of(ada.get(url))
 
 
 def test_the_form_shows_a_policy_that_no_unit_but_seconds_tells_whole(ada: Client) -> None:

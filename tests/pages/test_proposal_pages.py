@@ -208,7 +208,7 @@ def test_a_vote_without_a_gate_and_one_about_other_bytes_are_conflicts(ada: Clie
     proposing.opened(made)
     answer = vote(ada, made, sha256="0" * 64)
     assert answer.status_code == 409
-    assert "not what you decided about" in body_of(answer)
+    assert "not for the bytes you decided on" in body_of(answer)
 
 
 def test_the_inbox_as_a_file_and_to_its_end(ada: Client) -> None:

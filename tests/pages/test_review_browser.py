@@ -161,7 +161,7 @@ def test_a_revision_is_typed_and_nothing_of_it_is_lost_to_somebody_faster(page: 
     expect(page.locator("#conflict")).to_be_focused()
     assert "one sentence" in page.get_by_label("Artifact").input_value()
     page.get_by_role("button", name="Save as revision 3").click()
-    expect(page.locator("main")).to_contain_text("Revision 3 stands")
+    expect(page.locator("main")).to_contain_text("Revision 3 is saved")
     assert "one sentence" in revisions.current(proposing.fresh(made)).text
     page.keyboard.press("e")
     page.get_by_label("Artifact").fill('{"templateId": 7}')

@@ -316,13 +316,13 @@ def test_what_has_left_the_review_says_who_did_it_and_loses_no_second_reason_in_
         url = f"{page_of(made)}/{verb}"
         assert ada.post(url, {"revision": 1, "reason": "the first reason"}).status_code == 302, verb
         shown = body_of(ada.get(url))
-        assert f"It is {state} already." in shown, verb
+        assert f"This proposal is already {state}." in shown, verb
         assert "ada.owner@acme.example" in shown, verb
         assert "the first reason" in shown, verb
         assert 'name="reason"' not in shown, verb
         answer = ada.post(url, {"revision": 1, "reason": "the second reason"})
         assert answer.status_code == 409, verb
-        assert "your reason is not on record" in body_of(answer), verb
+        assert "your reason was not recorded" in body_of(answer), verb
         assert proposing.fresh(made).closing_reason == "the first reason", verb
 
 
@@ -332,7 +332,7 @@ def test_what_is_archived_or_applied_cannot_be_rejected_and_says_since_when(ada:
     if end == "archive":
         ada.post(f"{page_of(made)}/archive", {"reason": "old"})
     shown = body_of(ada.get(f"{page_of(made)}/reject"))
-    assert f"It is {proposing.fresh(made).state} already." in shown
+    assert f"This proposal is already {proposing.fresh(made).state}." in shown
     assert 'name="reason"' not in shown
 
 
@@ -382,7 +382,7 @@ def test_archiving_says_what_is_uninstalled_or_why_it_cannot_be(ada: Client) -> 
 
 def test_archiving_a_draft_changes_nothing_that_runs_resolve(ada: Client) -> None:
     made = proposing.propose()
-    assert "Nothing that runs resolve changes" in body_of(ada.get(f"{page_of(made)}/archive"))
+    assert "What runs use does not change" in body_of(ada.get(f"{page_of(made)}/archive"))
     assert ada.post(f"{page_of(made)}/archive", {"reason": ""}).status_code == 422
     assert "decision-bar" not in body_of(ada.post(f"{page_of(made)}/archive", {"reason": "done"}, follow=True))
 
@@ -423,7 +423,7 @@ def form_of(browser: Client, proposal: Proposal) -> dict[str, Any]:
 def test_a_revision_by_form_keeps_the_artifact_byte_for_byte_unless_it_was_changed(ada: Client) -> None:
     made = proposing.propose()
     answer = ada.post(f"{page_of(made)}/revise", {**form_of(ada, made), "title": "Another title"}, follow=True)
-    assert "Revision 2 stands" in body_of(answer)
+    assert "Revision 2 is saved" in body_of(answer)
     one, two = revisions.list_all(made)[::-1]
     assert (two.title, two.text) == ("Another title", one.text)
     form = form_of(ada, made)
@@ -465,7 +465,7 @@ def test_a_revision_of_what_moved_on_keeps_what_was_typed_and_can_be_sent_again(
 def test_revising_under_a_gate_needs_the_tick_and_voids_it(ada: Client) -> None:
     made = proposing.propose()
     opened = proposing.opened(made)
-    assert "revising makes it void" in body_of(ada.get(f"{page_of(made)}/revise"))
+    assert "revising voids it" in body_of(ada.get(f"{page_of(made)}/revise"))
     typed = {**form_of(ada, made), "title": "Another title"}
     assert ada.post(f"{page_of(made)}/revise", typed).status_code == 409
     assert Gate.objects.get(id=opened.id).state == "open"

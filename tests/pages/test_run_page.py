@@ -176,7 +176,7 @@ def test_an_external_run_is_shown_as_stated_and_offers_nothing_that_is_refused(a
     shown = body_of(ada.get(named))
     assert "<span>Run of <bdi>langgraph</bdi>, stated by the agent</span>" in shown
     assert 'href="/memory?thread=t-7"' in shown
-    assert "this host has not seen it" in shown
+    assert "this host does not observe it" in shown
     assert "after 1 h" in shown
     assert "Open: it ends when its agent says so" in shown
     assert "No node stated" in lanes_of(ada.get(named))

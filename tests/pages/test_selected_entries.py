@@ -43,7 +43,7 @@ def test_selected_entries_are_shown_then_retired_and_restored_with_a_record_of_e
     assert all(f'name="id" value="{each}"' in listed for each in made)
     shown = body_of(ada.get("/memory/selected", {"action": "retire", "id": made[:2]}))
     assert ("alpha" in shown, "beta" in shown, "gamma" in shown) == (True, True, False)
-    assert "You can restore them at any time, those that expire until then." in shown
+    assert "You can restore them until they expire." in shown
     answer = send(ada, "retire", made[:2], reason="not ours", next="/memory?tag=x")
     assert answer["Location"] == "/memory?tag=x"
     assert {row.retired_reason for row in rows(made[:2])} == {"not ours"}

@@ -82,10 +82,10 @@ def disable() -> Form:
 ACTS: dict[Callable[[], Form], tuple[int, int, str]] = {
     approve: (302, 409, "No vote and no change was recorded."),
     ask_for_approval: (302, 302, ""),
-    reject: (302, 409, "It is rejected already"),
+    reject: (302, 409, "This proposal is already rejected"),
     answer: (302, 409, "answered already"),
     confirm_forget: (302, 302, ""),
-    end_hold: (302, 409, "over already"),
+    end_hold: (302, 409, "already ended"),
     revoke_key: (302, 302, ""),
     rotate_key: (200, 409, "has been rotated since"),
     rotate_webhook: (200, 302, "has been rotated since"),

@@ -314,7 +314,7 @@ def test_a_person_of_one_tenant_is_offered_no_switch() -> None:
 def test_the_sign_in_page_says_whom_to_ask_for_an_account_or_another_password(client: Client) -> None:
     shown = client.get("/login").content.decode()
     assert "No account? Ask your administrator." in shown
-    assert "Forgot your password? An owner resets it" in shown
+    assert "Forgot your password? Ask an owner to reset it" in shown
 
 
 def test_a_form_that_is_sent_without_a_session_leads_to_its_page_after_signing_in_and_says_so(client: Client) -> None:

@@ -278,7 +278,7 @@ def test_a_token_of_another_issuer_for_another_client_or_of_the_past_signs_nobod
         provider.wrong = dict[str, Any](wrong)
         browser, answer = go(provider)
         assert answer["Location"] == "/login", wrong
-        assert "did not come through" in told(browser), wrong
+        assert "did not complete" in told(browser), wrong
         assert may(browser) == "", wrong
 
 

@@ -88,7 +88,11 @@ def read(hand: Hand, settings: Settings) -> None:
     hand.go("Needs you")
     hand.press(page.locator("#degraded .row-link"))
     first = page.locator(".notice.warn")
-    for words in ("memory is lost when the host restarts", "OPENWOP_MEMORY_BACKEND=long-term", "Since this version"):
+    for words in (
+        "memory is lost when the host restarts",
+        "OPENWOP_MEMORY_BACKEND=long-term",
+        "Degraded since this version",
+    ):
         expect(first).to_contain_text(words)
     settings.OPENWOP_MEMORY_BACKEND = "long-term"
     hand.count()

@@ -39,7 +39,7 @@ def test_a_webhook_is_made_and_its_secret_shown_once(ada: Client) -> None:
     current = vault.open_webhook_secrets(row.tenant_id, webhooks.wire_id(row))["current"]
     assert current in rotated
     assert current != secret
-    assert "signs as well" in body_of(ada.get(page))
+    assert "The previous secret also signs" in body_of(ada.get(page))
     assert "The webhook is removed" in body_of(ada.post(f"{page}/remove", follow=True))
     assert not Webhook.objects.exists()
 

@@ -155,7 +155,7 @@ def sign_in_at(page: Page, url: str) -> None:
     building.operator(email="ada@acme.example")
     page.goto(f"{url}{URL}")
     page.get_by_label("Email").fill("ada@acme.example")
-    page.get_by_label("Password").fill(building.PASSWORD)
+    page.get_by_label("Password", exact=True).fill(building.PASSWORD)
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Import a workflow file")
 
