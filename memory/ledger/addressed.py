@@ -83,18 +83,23 @@ ADDRESS = (
     f", address AS (INSERT INTO memory_entryaddress ({', '.join(ADDRESS_COLUMNS)}) "  # noqa: S608
     f"SELECT {', '.join(['%s'] * len(ADDRESS_COLUMNS))} FROM head)"
 )
+BY = "by"
 Told = tuple[UUID, Event, Note]
 Streams = dict[UUID, list[tuple[Event, Note]]]
 
 
-def note_of(address: EntryAddress, tags: Sequence[str]) -> Note:
-    """What the events of an entry say beyond ids (RFC-0015 5.2, R67)."""
+def note_of(address: EntryAddress, tags: Sequence[str], by: str) -> Note:
+    """What the events of an entry say beyond ids (RFC-0015 5.2, R67), and for operators the principal who did it.
+
+    The protocol's actor is an agent, never a key (R70); which key acted as it is for who looks into a leak.
+    """
     scope = {name: text for name in ("task_id", "intent_id") if (text := getattr(address, name))}
     return {
         "namespace": address.namespace,
         "key": address.key,
         "tags": list(tags),
         **({"scope": scope} if scope else {}),
+        **({BY: by} if by else {}),
     }
 
 
@@ -109,8 +114,11 @@ def lifecycle_event(kind: type[EntryLifecycle], address: EntryAddress, actor: st
     )
 
 
-def record_removal(tenant_id: UUID, rows: list[UUID], *, reason: str, actor: str, now: datetime) -> None:
-    """Append the facts of those of ``rows`` that have an address, each to the stream of the run that wrote it."""
+def record_removal(tenant_id: UUID, rows: list[UUID], *, reason: str, actor: str, by: str, now: datetime) -> None:
+    """Append the facts of those of ``rows`` that have an address, each to the stream of the run that wrote it.
+
+    ``by`` is the principal who had them removed; empty for the host.
+    """
     kind = REMOVALS.get(reason)
     if kind is None:
         return
@@ -118,7 +126,7 @@ def record_removal(tenant_id: UUID, rows: list[UUID], *, reason: str, actor: str
     actor = redaction.for_tenant(tenant_id).redact(actor).text if actor else actor
     streams: dict[UUID, list[tuple[Any, Note]]] = {}
     for address in found:
-        note = {} if reason == "forgotten" else note_of(address, address.entry.tags)
+        note = {} if reason == "forgotten" else note_of(address, address.entry.tags, by)
         streams.setdefault(address.entry.run_id, []).append((lifecycle_event(kind, address, actor), note))
     for stream_id, noted in sorted(streams.items()):
         event_notes.append(tenant_id, stream_id, noted, now=now)
@@ -372,7 +380,7 @@ def write_addressed(
     redact = entries.redactor_of(redactor, (actor, *texts)) if len(new) > 1 else redactor.redact
     ready = [_redact_new(scope, each, redact, actor, now) for each in new]
     prepared = [_to_insert(each, made) for each, made in zip(new, ready, strict=True)]
-    streams = _by_stream(_created(new, ready, actor))
+    streams = _by_stream(_created(new, ready, actor, scope.principal.id))
     store = _store_at_once if len(new) == 1 and sql.is_postgres() else _store_in_steps
     try:
         with transaction.atomic(savepoint=False):  # the caller's own ends with what is refused here
@@ -472,7 +480,9 @@ def rewrite_all(
     )
     for row, each in zip(rows, ready, strict=True):
         _apply_next_version(row, each)
-    _append_facts(tenant_id, _by_stream(_updated(rows, ready, actor, is_stated=stated is not None)), now)
+    _append_facts(
+        tenant_id, _by_stream(_updated(rows, ready, actor, scope.principal.id, is_stated=stated is not None)), now
+    )
     last = advance_head(tenant_id, entries=0, retired=0, steps=len(rows), gone=gone)
     index.remove_from_index(tenant_id, before)
     first = last - len(rows) + 1
@@ -549,17 +559,19 @@ def _row(tenant_id: UUID, entry_id: UUID, given: AddressedValue, now: datetime) 
     )
 
 
-def _created(new: Sequence[NewAddressedEntry], ready: Sequence[_RedactedAddressed], actor: str) -> Iterable[Told]:
+def _created(
+    new: Sequence[NewAddressedEntry], ready: Sequence[_RedactedAddressed], actor: str, by: str
+) -> Iterable[Told]:
     for each, made in zip(new, ready, strict=True):
         entry, row = made.entry, made.address
         known = each.node_id if each.node_id and row.task_id == each.node_id else None
         if each.stated is None:
             yield each.run_id, _written(entry, row.id, each.node_id, made.draft.agent_id), {}
-        yield each.run_id, lifecycle_event(EntryCreated, row, actor, task_id=known), note_of(row, entry.tags)
+        yield each.run_id, lifecycle_event(EntryCreated, row, actor, task_id=known), note_of(row, entry.tags, by)
 
 
 def _updated(
-    rows: Sequence[EntryAddress], ready: Sequence[_RedactedAddressed], actor: str, *, is_stated: bool
+    rows: Sequence[EntryAddress], ready: Sequence[_RedactedAddressed], actor: str, by: str, *, is_stated: bool
 ) -> Iterable[Told]:
     for row, made in zip(rows, ready, strict=True):
         run_id, node_id = row.entry.run_id, row.entry.node_id
@@ -567,7 +579,7 @@ def _updated(
         if not is_stated:
             yield run_id, _written(made.entry, row.id, node_id, actor), {}
         fact = lifecycle_event(EntryUpdated, row, actor, previous_version=row.version - 1, task_id=known)
-        yield run_id, fact, note_of(row, made.entry.tags)
+        yield run_id, fact, note_of(row, made.entry.tags, by)
 
 
 def _written(entry: RedactedDraft, entry_id: UUID, node_id: str, agent_id: str) -> MemoryWritten:

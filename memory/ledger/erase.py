@@ -104,6 +104,7 @@ def remove_entries(
     *,
     reason: str,
     actor: str = "",
+    by: str = "",
     lapsed: bool = False,
     held: bool = False,
     now: datetime,
@@ -111,7 +112,8 @@ def remove_entries(
     """Delete at most ``CHUNK`` of ``rows``, with their tags; a tombstone without content remains of each.
 
     For an addressed entry the fact is appended to its stream, as done by the agent ``actor`` or by its owner (RFC-0015
-    5); the fact of archived ones is the archival's. With ``lapsed``, an entry whose expiry was moved meanwhile stays.
+    5), with the principal ``by`` beside it; the fact of archived ones is the archival's. With ``lapsed``, an entry
+    whose expiry was moved meanwhile stays.
     Locks the rows, unless the caller passes the ``held`` ones.
     """
     going = rows[: sql.CHUNK] if held else lock_entries(tenant_id, entries=rows[: sql.CHUNK])
@@ -126,7 +128,7 @@ def remove_entries(
     sql.insert(Tombstone, STONE, stones, by=WRITER)
     with_address = [sql.as_uuid(row.id) for row in found if row.memory_ref.startswith(addresses.PREFIX)]
     if with_address:
-        addressed.record_removal(tenant_id, with_address, reason=reason, actor=actor, now=now)
+        addressed.record_removal(tenant_id, with_address, reason=reason, actor=actor, by=by, now=now)
     retired = sum(1 for row in found if row.is_retired)
     gone = removal_times(now, at_once=reason == "forgotten" or any(row.sealed for row in found))
     advance_head(tenant_id, entries=retired - len(found), retired=-retired, gone=gone)

@@ -213,7 +213,15 @@ def delete(caller: Caller, wanted: Wanted, *, now: datetime) -> list[UUID]:
     held = set(ledger.head.lock_entries(caller.tenant_id, entries=_writable(caller, wanted, now)))
     going = [row for row in _writable(caller, wanted, now) if row in held] if held else []
     for part in sql.in_chunks(going):
-        ledger.erase.remove_entries(caller.tenant_id, part, reason="deleted", actor=caller.agent_id, held=True, now=now)
+        ledger.erase.remove_entries(
+            caller.tenant_id,
+            part,
+            reason="deleted",
+            actor=caller.agent_id,
+            by=caller.scope.principal.id,
+            held=True,
+            now=now,
+        )
     return going
 
 

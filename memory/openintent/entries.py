@@ -561,7 +561,13 @@ def delete(caller: Caller, entry_id: UUID | None, version: int | None, *, now: d
     """Delete the entry for good and return it. ``version`` is checked when given (R48)."""
     row, _, _ = _locked(caller, entry_id, version, now)
     ledger.erase.remove_entries(
-        caller.tenant_id, (row.id,), reason="deleted", actor=caller.agent_id, held=True, now=now
+        caller.tenant_id,
+        (row.id,),
+        reason="deleted",
+        actor=caller.agent_id,
+        by=caller.scope.principal.id,
+        held=True,
+        now=now,
     )
     return UUID(bytes=row.id.bytes)
 

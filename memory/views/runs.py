@@ -30,7 +30,7 @@ from memory.run_timeline import Answer, Lane, Question, Trail, TrailWrite
 from memory.run_verification import RunFinding
 from memory.wire import instant
 
-SAID = frozenset({"namespace", "key", "tags", "scope"})
+SAID = frozenset({"namespace", "key", "tags", "scope", "by"})
 CALL_TEXTS = ("request", "answer", "inputs", "outcome")
 CHANGED_NAMED = 5
 # The members of events that name who acted, what stands there for a decision by several, and who has no name.
@@ -78,6 +78,11 @@ class Row:
         by = [self.event.payload[name] for name in ACTED if self.event.payload.get(name)]
         by = [each for each in by if not each.startswith(QUORUM)]
         return self.answer.people if self.answer and not self.answer.by_one else by
+
+    @property
+    def through(self) -> str:
+        """The principal whose credential the agent of the event used; empty where none is noted."""
+        return str(self.note.get("by", ""))
 
     @property
     def asked(self) -> list[str]:
@@ -204,7 +209,8 @@ def names_in(scope: TenantScope, principals: Collection[str]) -> dict[str, str]:
 
 def _people(lanes: Sequence[ShownLane]) -> set[str]:
     """Who acted in these lanes."""
-    return {each for shown in lanes for row in shown.rows for each in row.people}
+    rows = [row for shown in lanes for row in shown.rows]
+    return {each for row in rows for each in row.people} | {row.through for row in rows if row.through}
 
 
 @pages.parameters("at", "format", "node", "agent", "fork")

@@ -299,9 +299,8 @@ def test_pages_ask_the_same_number_of_questions_however_many_entries_they_show(a
 
 def test_the_log_of_an_agent_has_a_name_and_tells_what_happened(ada: Client, sign_in: SignIn) -> None:
     mem_id = remember(tags=("batch",))
-    entries.delete(
-        Caller(building.scope(), "billing-01"), ids.parse("mem", remember("other")), None, now=timezone.now()
-    )
+    leaked = building.scope()
+    entries.delete(Caller(leaked, "billing-01"), ids.parse("mem", remember("other")), None, now=timezone.now())
     run_id = ids.wire("run", Run.objects.get(system=True, workflow_id="openintent-agent").id)
     assert "Agent billing-01, over OpenIntent" in body_of(ada.get("/runs"))
     shown = body_of(ada.get(f"/runs/{run_id}"))
@@ -309,6 +308,8 @@ def test_the_log_of_an_agent_has_a_name_and_tells_what_happened(ada: Client, sig
     for word in ("openintent.memory.created", "openintent.memory.deleted", "<bdi>invoices</bdi>", "<bdi>other</bdi>"):
         assert word in shown, word
     assert f'href="/memory/{mem_id}"' in shown
+    assert shown.count("with</span>") == 3, "each of the three was done with a key"
+    assert f'title="{leaked.principal.id}"' in shown
     assert "every 1s" not in shown
     assert "In progress." not in shown
     assert sign_in("globex").get(f"/runs/{run_id}").status_code == 404
