@@ -147,7 +147,7 @@ def _one_or_all(
 ) -> Iterator[Row]:
     """The record that the parameter ``id`` names, or else all rows of the list."""
     named = request.GET.get("id")
-    yield from [find(ids.parse(prefix, named))] if named else _every(read)
+    return iter([find(ids.parse(prefix, named))]) if named else _every(read)
 
 
 def _every(read: Callable[[UUID | None], Page[Row]]) -> Iterator[Row]:
@@ -510,10 +510,11 @@ def _secrets_page(request: HttpRequest, scope: TenantScope, form: SecretForm, *,
 @require_http_methods(["GET", "HEAD", "POST"])
 def secret_remove(request: HttpRequest) -> HttpResponse:
     """No run resolves the name any more, once the question is answered."""
-    scope, asked = tenancy.scope_of(request), request.POST if request.method == "POST" else request.GET
-    place = {"kind": asked.get("scope", "tenant"), "owner": asked.get("owner", "")}
+    scope, asked = tenancy.scope_of(request), request.POST
     if request.method != "POST":
-        return _ask_about_secret(request, vault.find_secret(scope, asked.get("name", ""), **place))
+        name, kind, owner = (pages.text_of(request, each) for each in ("name", "scope", "owner"))
+        return _ask_about_secret(request, vault.find_secret(scope, name, kind=kind, owner=owner))
+    place = {"kind": asked.get("scope", "tenant"), "owner": asked.get("owner", "")}
     vault.remove_secret(scope, asked.get("name", ""), **place, now=timezone.now())
     messages.success(request, "The secret is removed.")
     return redirect("secrets")

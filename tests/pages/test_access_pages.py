@@ -129,6 +129,14 @@ def test_before_a_key_or_a_secret_goes_the_page_says_what_would_stop_and_changes
     assert "The key is revoked already." in body_of(ada.get(f"{url}/revoke", follow=True))
 
 
+@pytest.mark.engines
+def test_a_question_about_what_is_not_there_is_not_found(ada: Client) -> None:
+    for query in ("", "name=%00&scope=tenant", "name=a&scope=%00", "name=a&scope=tenant&owner=%00", "name=%ff"):
+        assert ada.get(f"/settings/secrets/remove?{query}").status_code == 404, query
+    for path in ("keys/x/revoke", "keys/%00/rotate", f"keys/key_{'0' * 32}/revoke", "webhooks/x/remove"):
+        assert ada.get(f"/settings/{path}").status_code == 404, path
+
+
 def test_a_wrong_key_form_says_what_is_wrong_and_makes_nothing(ada: Client) -> None:
     for form, says in [
         ({"role": "emperor"}, "is none of the choices"),
@@ -532,6 +540,7 @@ def test_keys_and_operators_as_files_are_what_the_api_answers_and_hold_all_of_th
         file = json.loads(body_of(ada.get(f"/settings/{page}?format=json")))
         assert file == {name: answer[name], "total": answer["total"]}
         assert len(body_of(ada.get(f"/settings/{page}?format=csv")).splitlines()) == answer["total"] + 1
+        assert ada.get(f"/settings/{page}?id=none&format=json").status_code == 404
         one = answer[name][-1]
         assert json.loads(body_of(ada.get(f"/settings/{page}?id={one['id']}&format=json")))[name] == [one]
     assert ",'=k0," in body_of(ada.get("/settings/keys?format=csv")), "no spreadsheet computes it"
