@@ -52,18 +52,6 @@ def test_a_draining_pause_completes_the_node_before_it_says_that_it_paused(host:
         assert host.finished(client, run_id)["status"] == "completed"
 
 
-def test_a_run_that_waits_for_an_answer_has_no_node_to_finish_and_is_paused_at_once(host: Host) -> None:
-    with host.client() as client:
-        run_id = client.post("/v1/runs", json={"workflowId": "conformance-approval"}).json()["runId"]
-        _until(host, run_id, "node.suspended")
-        paused = client.post(f"/v1/runs/{run_id}:pause")
-        assert (paused.status_code, paused.json()["status"], "pausedAt" in paused.json()) == (202, "paused", True)
-        assert host.events(run_id)[-1]["type"] == "run.paused"
-        client.post(f"/v1/runs/{run_id}:resume")
-        client.post(f"/v1/runs/{run_id}/cancel")
-        assert host.finished(client, run_id)["status"] == "cancelled"
-
-
 def _until(host: Host, run_id: str, kind: str) -> list[str]:
     deadline = time.monotonic() + 10
     while kind not in (types := [event["type"] for event in host.events(run_id)]):

@@ -545,6 +545,16 @@ def test_an_answer_to_a_paused_run_is_kept_until_it_is_resumed() -> None:
     assert building.advance(run).status == "completed"
 
 
+def test_a_run_that_waits_is_paused_at_once_and_one_with_a_node_under_way_when_that_has_ended() -> None:
+    acme, now = building.scope(), timezone.now()
+    waiting = asking(acme, gate())
+    assert not run_operations.pause_run(acme, waiting.id, now=now).draining
+    assert types_of(waiting)[-1] == "run.paused"
+    busy = asking(acme, gate(), building.node("slow", "core.delay", {"delayMs": 60_000}), edges=[])
+    assert run_operations.pause_run(acme, busy.id, now=now).draining
+    assert "run.paused" not in types_of(busy)
+
+
 def test_branches_wait_at_once_and_are_answered_in_any_order() -> None:
     acme = building.scope()
     run = asking(acme, gate("one"), gate("two"), clarify(), edges=[])
