@@ -137,7 +137,7 @@ def remove(request: HttpRequest, webhook_id: str) -> HttpResponse:
         found = webhooks.find(scope, wanted)
         question = pages.Question(
             heading="Remove this webhook and its log?",
-            consequence="Nothing is sent there any more, and the log of its deliveries goes too. It cannot be undone.",
+            consequence="Nothing more is sent there, and its delivery log is deleted. This cannot be undone.",
             facts={"Address": found.url, "Events": ", ".join(found.events), "Created": found.created_at},
             button="Remove",
             icon="x",
