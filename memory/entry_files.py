@@ -438,7 +438,10 @@ def _import_addressed(scope: TenantScope, run: Run, entries: Sequence[ImportedEn
     given = [each.what for each in entries if isinstance(each.what, AddressedValue)]
     redact = redaction.for_tenant(scope.tenant_id).redact
     agents = sorted({each.address.agent_id for each in given})
-    logs = {name: work.rows.agent(scope.tenant_id, redact(name).text, now=now).run_id for name in agents}
+    logs = {
+        name: work.rows.agent(scope.tenant_id, redact(name).text, by=scope.principal.id, now=now).run_id
+        for name in agents
+    }
     shared = [each.address for each in given if each.address.tier == Tier.SEMANTIC]
     first = {each.namespace: redact(each.created_by or each.agent_id).text for each in reversed(shared)}
     for name in sorted(first):

@@ -117,6 +117,9 @@ class LedgerFilter:
     text: str = _by("q", "Text", wire="q")
     state: str = _by("state", "State", wire="state", default="present")
     tier: str = _by("tier", "Tier", wire="tier", folded=True)
+    principal: str = _by(
+        "by", "Key or person", wire="principal", in_search=True, shaped=True, column="principal", folded=True
+    )
     namespace: str = _by("namespace", "Namespace", wire="namespace", in_search=True)
     sensitivity: str = _by("sensitivity", "Sensitivity", wire="sensitivity", column="sensitivity", folded=True)
     system: str = _by("system", "Origin, as stated", wire="system", in_search=True, column="system", folded=True)
@@ -461,7 +464,7 @@ def _newest(scope: TenantScope, wanted: LedgerFilter, now: datetime, after: UUID
         return adapter.console.newest_with_stated_origin(_at_address(rows, scope, wanted), scope, span=span, **leading)
     if writers is not None:
         return _newest_by(scope, _at_address(rows, scope, wanted), writers, span)
-    if any(wanted.place.values()) and not any((wanted.agent, wanted.memory_ref, wanted.subject)):
+    if any(wanted.place.values()) and not any((wanted.agent, wanted.memory_ref, wanted.subject, wanted.principal)):
         return adapter.console.newest_at_address(rows, scope, span=span, **wanted.place)
     return _at_address(rows, scope, wanted).filter(**span.lookups("id")).order_by("-id")
 
@@ -505,7 +508,7 @@ def _matching(scope: TenantScope, wanted: LedgerFilter, now: datetime) -> "Query
         rows = adapter.console.with_stated_origin(rows, scope, **stated)
     if wanted.subject:
         rows = rows.filter(~Q(subject=""), subject=wanted.subject)  # as the index of subjects says it
-    exact = {"agent_id": wanted.agent, "memory_ref": wanted.memory_ref}
+    exact = {"agent_id": wanted.agent, "memory_ref": wanted.memory_ref, "principal": wanted.principal}
     return rows.filter(**{field: value for field, value in exact.items() if value})
 
 
@@ -590,7 +593,7 @@ def _written_by(
 SAMPLED = 1_000
 AGES = {"1h": timedelta(hours=1), "24h": timedelta(hours=24), "7d": timedelta(days=7), "30d": timedelta(days=30)}
 # The fields of the filter whose values are offered with their counts, in the order of the page.
-FACETS = ("agent", "node", "tag", "subject", "memory_ref", "system", "tier", "sensitivity")
+FACETS = ("agent", "node", "tag", "subject", "memory_ref", "system", "principal", "tier", "sensitivity")
 
 
 @dataclass(frozen=True, slots=True)

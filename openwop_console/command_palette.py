@@ -11,7 +11,7 @@ from django.urls import reverse
 from memory import adapter, agents, artifact_stops, commitments, ledger_search
 from memory.forget import holds, plans
 from memory.host import ids, key_management, operators, pages, registrations, runs, webhooks
-from memory.host.models import Installation, Run
+from memory.host.models import ApiKey, Installation, Run
 from memory.host.tenancy import TenantScope
 from memory.ledger_search import LedgerFilter
 from memory.passes import archives, orders
@@ -96,7 +96,7 @@ def suggestions(scope: TenantScope, words: str, *, now: datetime) -> list[Place]
         return sections
     exact = find_address(scope, words, now=now)
     found = [Place(words, "open", exact)] if exact else []
-    found += [*sections[:OF_A_KIND], *_installed(scope, words), *_proposals(scope, words)]
+    found += [*sections[:OF_A_KIND], *_installed(scope, words), *_proposals(scope, words), *_keys(scope, words)]
     if scope.can("memory:read"):
         found.append(Place(words, "search memory", search_for(words)))
     return found
@@ -117,6 +117,15 @@ def _proposals(scope: TenantScope, words: str) -> list[Place]:
     rows = Proposal.objects.of(scope.tenant_id).filter(state__in=UNDER_REVIEW, title__icontains=words)
     found = rows.order_by("-id").values_list("id", "title")[:OF_A_KIND]
     return [Place(title, "proposal", reverse("proposal", args=[ids.wire("prop", row)])) for row, title in found]
+
+
+def _keys(scope: TenantScope, words: str) -> list[Place]:
+    """Return the API keys whose name contains the words, newest first."""
+    if not scope.can("keys:manage"):
+        return []
+    rows = ApiKey.objects.of(scope.tenant_id).filter(name__icontains=words).order_by("-id")
+    named = [(name, ids.wire("key", row)) for row, name in rows.values_list("id", "name")[:OF_A_KIND]]
+    return [Place(name, "API key", f"{reverse('keys')}?{urlencode({LISTED_BY['keys']: key})}") for name, key in named]
 
 
 def find_address(scope: TenantScope, words: str, *, now: datetime) -> str:

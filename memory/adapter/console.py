@@ -256,6 +256,7 @@ class Sampled(NamedTuple):
     node_id: str
     memory_ref: str
     subject: str
+    principal: str
     tags: str
     created_at: str
     retired_at: object
@@ -292,7 +293,7 @@ def sample_rows(
                 )
             ),
         )
-        columns = ("agent_id", "node_id", "memory_ref", "subject", *texts, "retired_at", "sealed", *beside)
+        columns = ("agent_id", "node_id", "memory_ref", "subject", "principal", *texts, "retired_at", "sealed", *beside)
         return rows().values_list(*columns)
 
     try:

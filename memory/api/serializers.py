@@ -256,6 +256,7 @@ class MemoryQuery(Closed):
     agentId = serializers.CharField(required=False, max_length=256)
     runId = serializers.CharField(required=False, max_length=128)
     nodeId = serializers.CharField(required=False, max_length=256)
+    principal = serializers.CharField(required=False, max_length=64)
     threadId = serializers.CharField(required=False, max_length=MAX_TEXT)
     system = serializers.CharField(required=False, max_length=MAX_TEXT)
     state = serializers.ChoiceField(choices=STATES, required=False)

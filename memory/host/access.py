@@ -149,14 +149,20 @@ def names_of(tenant_id: UUID, principals: Iterable[str]) -> dict[str, str]:
     programs = ApiKey.objects.of(tenant_id).filter(id__in=keys).values_list("id", "name", "owner__email")
     return {
         **{ids.wire("usr", found): email for found, email in operators},
-        **{ids.wire("key", found): key_name(name, email or "") for found, name, email in programs},
+        **{
+            key_id: key_name(key_id, name, email or "")
+            for found, name, email in programs
+            if (key_id := ids.wire("key", found))
+        },
         "host": "the host",
     }
 
 
-def key_name(name: str, owner: str) -> str:
-    """Return a key's display name: ``rosa@acme.example by key ci-bot``, or its own name for a service account."""
-    return f"{owner} by key {name}".rstrip() if owner else name or "API key"
+def key_name(key_id: str, name: str, owner: str) -> str:
+    """Return a key's display name: ``rosa@acme.example by key ci-bot``, or its own name for a service account; the end
+    of its id stands for the name that it does not have."""
+    end = f"…{key_id[-6:]}"
+    return f"{owner} by key {name or end}" if owner else name or f"API key {end}"
 
 
 def person_of(tenant_id: UUID, principal: str) -> str:

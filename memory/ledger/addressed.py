@@ -69,7 +69,7 @@ NAMES = {
 OF_ADDRESS = ("pinned", "priority", "sensitivity", "ttl", "curated_by", "size", "sealed", "vault_key")
 OF_ENTRY = (
     "content", "tags", "position", "expires_at", "search_text", "hidden_text", "tokens", "secret_shapes", "sha256",
-    "redactions", "sealed", "protected",
+    "redactions", "sealed", "protected", "principal",
 )  # fmt: skip
 # The columns of a new address, besides its key, its times and its seal.
 AS_GIVEN = (
@@ -379,7 +379,7 @@ def write_addressed(
     texts = [text for each in new for text in _texts_of(each.given)]
     redact = entries.redactor_of(redactor, (actor, *texts)) if len(new) > 1 else redactor.redact
     ready = [_redact_new(scope, each, redact, actor, now) for each in new]
-    prepared = [_to_insert(each, made) for each, made in zip(new, ready, strict=True)]
+    prepared = [_to_insert(each, made, scope.principal.id) for each, made in zip(new, ready, strict=True)]
     streams = _by_stream(_created(new, ready, actor, scope.principal.id))
     store = _store_at_once if len(new) == 1 and sql.is_postgres() else _store_in_steps
     try:
@@ -479,7 +479,7 @@ def rewrite_all(
         now, at_once=any(row.is_sealed or each.address.is_sealed for row, each in zip(rows, ready, strict=True))
     )
     for row, each in zip(rows, ready, strict=True):
-        _apply_next_version(row, each)
+        _apply_next_version(row, each, scope.principal.id)
     _append_facts(
         tenant_id, _by_stream(_updated(rows, ready, actor, scope.principal.id, is_stated=stated is not None)), now
     )
@@ -599,12 +599,13 @@ def _append_facts(tenant_id: UUID, streams: Streams, now: datetime) -> None:
         event_notes.append(tenant_id, stream_id, noted, now=now)
 
 
-def _to_insert(new: NewAddressedEntry, made: _RedactedAddressed) -> EntryToInsert:
+def _to_insert(new: NewAddressedEntry, made: _RedactedAddressed, principal: str) -> EntryToInsert:
     address = made.address
     return EntryToInsert(
         made.entry,
         made.draft,
         new.run_id,
+        principal,
         new.node_id,
         protected=address.pinned,
         sealed=address.sealed is not None,
@@ -619,7 +620,7 @@ def _values(row: EntryAddress) -> list[Any]:
     return [*own, *(getattr(row, name) for name in AS_GIVEN)]
 
 
-def _apply_next_version(row: EntryAddress, made: _RedactedAddressed) -> None:
+def _apply_next_version(row: EntryAddress, made: _RedactedAddressed, principal: str) -> None:
     """The row and its entry say what the next version says; nothing is stored yet."""
     entry, fresh, after = row.entry, made.address, made.entry
     row.version, row.updated_at, row.accessed_at = row.version + 1, fresh.updated_at, fresh.accessed_at
@@ -630,6 +631,7 @@ def _apply_next_version(row: EntryAddress, made: _RedactedAddressed) -> None:
     entry.tokens, entry.secret_shapes = token_budget.count(after.content), secret_shapes(after.content)
     entry.sha256 = hashlib.sha256(after.content.encode()).hexdigest()
     entry.redactions, entry.sealed, entry.protected = after.redactions, row.sealed is not None, row.pinned
+    entry.principal = principal
 
 
 def _replace_tags(tenant_id: UUID, rows: Sequence[EntryAddress]) -> None:

@@ -45,8 +45,8 @@ from memory.text.storable import ESCAPED_SURROGATE
 LABEL = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
 COLUMNS = (
     "tenant_id", "id", "memory_ref", "content", "search_text", "hidden_text", "tags", "subject", "run_id", "node_id",
-    "agent_id", "created_at", "expires_at", "retired_reason", "tokens", "sha256", "redactions", "secret_shapes",
-    "ephemeral",
+    "agent_id", "principal", "created_at", "expires_at", "retired_reason", "tokens", "sha256", "redactions",
+    "secret_shapes", "ephemeral",
 )  # fmt: skip
 INSERT_ENTRY = f"INSERT INTO memory_memoryentry ({', '.join(COLUMNS)}, position) "
 ENTRY = ", ".join(["%s"] * len(COLUMNS))
@@ -112,7 +112,7 @@ def _store_entry(
     """Store the redacted entry and append its fact to ``run``; None when the run's log is closed or, on PostgreSQL, it
     has resolved other secrets than ``only_with``."""
     fact = MemoryWritten(entry.memory_ref, entry.id, node_id, draft.agent_id or None, entry.labels)
-    row = column_values(entry, draft, run.tenant_id, run.id, node_id, now)
+    row = column_values(entry, draft, run.tenant_id, run.id, node_id, run.principal, now)
     if sql.is_postgres():
         position = _store_at_once(run, entry, row, fact, only_with, now)
     else:
@@ -203,6 +203,7 @@ def column_values(
     tenant_id: UUID,
     run_id: UUID,
     node_id: str | None,
+    principal: str,
     now: datetime,
     *,
     hidden: Callable[[str], str] = hidden_form,
@@ -222,6 +223,7 @@ def column_values(
         sql.key(run_id),
         node_id or "",
         draft.agent_id,
+        principal,
         sql.time_parameter(now),
         sql.time_parameter(draft.expires_at),
         "",
@@ -346,11 +348,13 @@ TAGGED = ("tenant_id", "id", "tag")
 
 @dataclass(frozen=True, slots=True)
 class EntryToInsert:
-    """An entry as it will be stored, without secrets; which run wrote it where, or which kind of pass."""
+    """An entry as it will be stored, without secrets; which run wrote it where with whose credential, or which kind of
+    pass."""
 
     entry: RedactedDraft
     draft: EntryDraft
     run_id: UUID
+    principal: str
     node_id: str | None = None
     derived: str = ""
     protected: bool = False
@@ -371,7 +375,7 @@ def write_entries(
     require_writable(scope, run)
     redactor = redaction.for_run(run.tenant_id, run.id)
     made = [
-        EntryToInsert(redact_draft(scope, draft, redact, now), draft, run.id, node_id)
+        EntryToInsert(redact_draft(scope, draft, redact, now), draft, run.id, run.principal, node_id)
         for part in sql.in_chunks(drafts, TOGETHER)
         for redact in [redactor_of(redactor, (scope.memory_ref, *(text for each in part for text in each.texts)))]
         for draft in part
@@ -439,7 +443,7 @@ def values_to_insert(
 ) -> list[Any]:
     """The values of ``OF_ENTRY``."""
     at = made.created_at or now
-    row = column_values(made.entry, made.draft, tenant_id, made.run_id, made.node_id, at, hidden=hidden)
+    row = column_values(made.entry, made.draft, tenant_id, made.run_id, made.node_id, made.principal, at, hidden=hidden)
     return [*row, made.derived, made.protected, made.sealed]
 
 
@@ -484,7 +488,12 @@ def write_derived(scope: MemoryScope, made: Sequence[Derivation], *, run: Run, n
     redact = redaction.for_derived(scope.tenant_id)
     prepared = [
         EntryToInsert(
-            redact_draft(scope, each.draft, redact, now), each.draft, run.id, None, each.derived, each.protected
+            redact_draft(scope, each.draft, redact, now),
+            each.draft,
+            run.id,
+            run.principal,
+            derived=each.derived,
+            protected=each.protected,
         )
         for each in made
     ]
@@ -591,7 +600,7 @@ def write_stated(scope: MemoryScope, draft: EntryDraft, origin: Origin | None, *
     require_writable(scope, run)
     require_plain_ref(scope)
     redact = redaction.for_tenant(run.tenant_id).redact
-    made = EntryToInsert(redact_draft(scope, draft, redact, now), draft, run.id)
+    made = EntryToInsert(redact_draft(scope, draft, redact, now), draft, run.id, scope.tenant.principal.id)
     stated = [(made.entry.id, StatedWrite(run.id, origin).redacted(redact))] if origin else []
     with transaction.atomic():
         sequence = event_log.append(run.tenant_id, run.id, made.fact, now=now)
@@ -619,7 +628,7 @@ def import_drafts(placed: Sequence[tuple[MemoryScope, ImportedEntry]], *, run: R
             entry = replace(redact_draft(scope, draft, redact, now), id=each.entry_id)
             if each.origin:
                 stated[len(made)] = each.entry_id, StatedWrite(run.id, each.origin).redacted(redactor.redact)
-            made.append(EntryToInsert(entry, draft, run.id, created_at=each.created_at))
+            made.append(EntryToInsert(entry, draft, run.id, run.principal, created_at=each.created_at))
     if not made:
         return
     with transaction.atomic():

@@ -11,7 +11,7 @@ from django.db.models.lookups import Exact
 from memory.addresses import PREFIX
 from memory.host import expiry, tenancy
 from memory.host.models import TenantFK, TenantOwned, tenant_link
-from memory.host.models.base import CODE, DIGEST, NODE, STATE, TenantManager, TenantQuerySet
+from memory.host.models.base import CODE, DIGEST, NODE, PRINCIPAL, STATE, TenantManager, TenantQuerySet
 from memory.host.tenancy import MemoryScope, TenantScope
 
 if TYPE_CHECKING:
@@ -104,7 +104,8 @@ class MemoryEntry(TenantOwned):  # type: ignore[django-manager-missing]  # the s
     superseded or compacted it; empty when a person retired it. The value of a ``sealed`` entry is kept encrypted, at
     its address; ``content`` says only that there is one. ``hidden_text`` is what the texts say beyond
     ``search_text``: decoded and without diacritics, for a forget to look in. ``address`` and ``origin``
-    are there when the adapter has brought them.
+    are there when the adapter has brought them. ``principal`` is the key or person whose credential
+    made the last write: of a run's or a pass's, who started it. It is empty where an earlier release did not record it.
     """
 
     writer = "memory.ledger"
@@ -112,6 +113,7 @@ class MemoryEntry(TenantOwned):  # type: ignore[django-manager-missing]  # the s
         "derived": STATE,
         "ephemeral": "the id of a host process",
         "node_id": NODE,
+        "principal": PRINCIPAL,
         "retired_kind": STATE,
         "sha256": DIGEST,
     }
@@ -129,6 +131,7 @@ class MemoryEntry(TenantOwned):  # type: ignore[django-manager-missing]  # the s
     run_id = models.UUIDField()
     node_id = models.CharField(max_length=256, default="", blank=True)
     agent_id = models.CharField(max_length=256, default="", blank=True)
+    principal = models.CharField(max_length=64, default="", db_default="", blank=True)
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField(null=True)
     retired_at = models.DateTimeField(null=True)
@@ -170,6 +173,7 @@ class MemoryEntry(TenantOwned):  # type: ignore[django-manager-missing]  # the s
             models.Index(fields=("tenant", "run_id", "id"), name="memory_entry_run"),
             models.Index(fields=("tenant", "agent_id", "id"), name="memory_entry_agent"),
             models.Index(fields=("tenant", "node_id", "id"), name="memory_entry_node"),
+            models.Index(fields=("tenant", "principal", "id"), name="memory_entry_principal"),
             models.Index(
                 fields=("tenant", "subject", "id"), condition=~models.Q(subject=""), name="memory_entry_subject"
             ),

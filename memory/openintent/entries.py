@@ -342,7 +342,9 @@ def lock_owners(
     own = {each.agent_id for each in places if each.tier != Tier.SEMANTIC}
     names = sorted({each.agent_id for each in places})
     agents = {
-        name: (work.rows.locked_agent if name in own else work.rows.agent)(caller.tenant_id, name, now=now)
+        name: (work.rows.locked_agent if name in own else work.rows.agent)(
+            caller.tenant_id, name, by=caller.scope.principal.id, now=now
+        )
         for name in names
     }
     owners = Owners(known, agents, frozenset(), _logs_of(caller, places, known, now))

@@ -110,7 +110,9 @@ def open_agent_log(caller: Caller, agent_id: str, *, now: datetime) -> Log:
     """The same, to wait at: an agent that waits for its own events has a stream from here on."""
     log = agent_log(caller, agent_id, now=now)
     if log.stream_id is None and agent_id == caller.agent_id:
-        return replace(log, stream_id=work.rows.agent(caller.tenant_id, agent_id, now=now).run_id)
+        return replace(
+            log, stream_id=work.rows.agent(caller.tenant_id, agent_id, by=caller.scope.principal.id, now=now).run_id
+        )
     if log.stream_id is None:
         raise NotFound("There is no agent by that id.")
     return log

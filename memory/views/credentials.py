@@ -203,6 +203,7 @@ def _ask_about_key(request: HttpRequest, key_id: str, verb: str, icon: str, cons
             back_words="API keys",
             sent={"last": row.rotated_at.isoformat() if row.rotated_at else ""},
             see={
+                "Entries that it wrote": f"{reverse('memory')}?by={key_id}",
                 "Runs that it started": f"{reverse('runs')}?by={key_id}",
                 "Its audit records": f"{reverse('audit')}?actor={key_id}",
             },

@@ -133,7 +133,7 @@ def _beside(
         "acts": done,
         "audited": audit_access.last_number_at(scope, written_at) if scope.can("audit:read") else None,
         "written_at": written_at,
-        "actors": access.names_of(scope.tenant_id, {each.actor for each in done}),
+        "names": access.names_of(scope.tenant_id, {each.actor for each in done} | {found.principal}),
     }
 
 
@@ -150,8 +150,7 @@ def _author(scope: TenantScope, origin: Provenance) -> dict[str, object]:
     """Who wrote the entry as a correction, if a person did."""
     if origin.writer is None or origin.writer.run.workflow_id != corrections.WORKFLOW:
         return {}
-    author = origin.writer.run.principal
-    return {"author": author, "names": access.names_of(scope.tenant_id, [author])}
+    return {"author": origin.writer.run.principal}
 
 
 def _indented(value: object) -> str:
@@ -281,19 +280,19 @@ def _retired_already(request: HttpRequest, scope: TenantScope, entry: "MemoryEnt
 @require_http_methods(["GET", "HEAD", "POST"])
 def retire(request: HttpRequest, mem_id: str) -> HttpResponse:
     """Ask why, then hide the entry from reads that begin later."""
-    scope = tenancy.scope_of(request)
+    scope, now = tenancy.scope_of(request), timezone.now()
     found = _entry(scope, mem_id)
     scope.check("memory:retire")
     form = ReasonForm(request.POST if request.method == "POST" else None).focus()
     if request.method == "POST":
         sent = pages.submit(
             form,
-            lambda data: ledger.retirement.retire_entry(scope, found.id, reason=data["reason"], now=timezone.now()),
+            lambda data: ledger.retirement.retire_entry(scope, found.id, reason=data["reason"], now=now),
         )
         if sent.result:
             messages.success(request, "The entry is retired. Runs that start from now on do not read it.")
             return redirect("memory-entry", mem_id)
-    context = {"nav": "memory", "entry": found, "mem_id": mem_id, "form": form, "now": timezone.now()}
+    context = {"nav": "memory", "entry": found, "mem_id": mem_id, "form": form, "now": now}
     return pages.render(request, "memory/retire.html", context, status=422 if form.is_bound else 200)
 
 

@@ -1,6 +1,6 @@
 """The memory ledger page: entries filtered, searched and paged, and their export as a file, also in the background."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from memory import adapter, entry_files, ledger_exports, ledger_search, saved_filters, tasks
 from memory.forms import ExportForm, SavedFilterForm
-from memory.host import exports, ids, pages, tenancy
+from memory.host import access, exports, ids, pages, tenancy
 from memory.host.errors import Conflict
 from memory.host.models import SavedFilter
 from memory.host.pages import Chip, Facet, Option
@@ -30,6 +30,7 @@ from memory.templatetags.memory_words import last_part
 # Query parameter -> field of the filter.
 FIELDS = {each.parameter: name for name, each in ledger_search.FIELDS.items()}
 BOUNDS = ("since", "until")
+BY = ledger_search.FIELDS["principal"].parameter
 TIMES = {"age": "Created", "since": "From", "until": "To"}
 WORDS = {**{each.parameter: each.label for each in ledger_search.FIELDS.values()}, **TIMES}
 STATES = {"": "Active", "retired": "Retired", "all": "Active and retired"}
@@ -56,7 +57,7 @@ def ledger(request: HttpRequest) -> HttpResponseBase:
         entries = map(entry_files.document_of, ledger_search.export_entries(scope, wanted, now=now))
         return exports.listing("json", "entries", entries)
     page = ledger_search.ledger_page(scope, wanted, after=cursor.after, seen=cursor.seen, size=pages.PAGE, now=now)
-    context = {"nav": "memory", "now": now, "page": page, "wanted": wanted, **_addresses(request, page, cursor)}
+    context = {"nav": "memory", "now": now, "page": page, "wanted": wanted, **_addresses(request, scope, page, cursor)}
     context["narrower"] = _narrower(request, wanted) if page.is_ranked else {}
     context |= _acts(scope, wanted, page, now)
     context["columns"] = columns = _columns(request)
@@ -94,7 +95,7 @@ def save_filter(request: HttpRequest) -> HttpResponse:
     filter_of(query, now)  # refuses what the ledger would refuse
     form = SavedFilterForm(request.POST if request.method == "POST" else None)
     save = partial(saved_filters.save_filter, scope, saved_filters.LEDGER, now=now)
-    return _name_filter(request, query, form, save, "The view is saved.")
+    return _name_filter(request, scope, query, form, save, "The view is saved.")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -105,11 +106,12 @@ def rename_filter(request: HttpRequest, filter_id: str) -> HttpResponse:
     given = {**request.POST.dict(), "query": row.query} if request.method == "POST" else None
     form = SavedFilterForm(given, initial={"name": row.name, "shared": row.shared})
     rename = partial(saved_filters.rename_filter, scope, saved_filters.LEDGER, row_id)
-    return _name_filter(request, row.query, form, rename, "The view is renamed.", filter_id=filter_id)
+    return _name_filter(request, scope, row.query, form, rename, "The view is renamed.", filter_id=filter_id)
 
 
 def _name_filter(
     request: HttpRequest,
+    scope: TenantScope,
     query: str,
     form: SavedFilterForm,
     act: Callable[..., SavedFilter],
@@ -125,7 +127,7 @@ def _name_filter(
             return redirect(f"{reverse('memory')}?{sent.result.query}")
         if sent.conflict:
             form.add_error("name", sent.conflict.message)
-    chips = [Chip(WORDS[name], AGES.get(value, value)) for name, value in parse_qsl(query) if name in WORDS]
+    chips = _chips(scope, [(name, value) for name, value in parse_qsl(query) if name in WORDS])
     context = {"nav": "memory", "permalink": "", "form": form, "query": query, "chips": chips, "filter_id": filter_id}
     return pages.render(request, "memory/ledger_view.html", context, status=422 if form.is_bound else 200)
 
@@ -185,14 +187,16 @@ def wanted_of(request: HttpRequest, now: datetime) -> LedgerFilter:
     return LedgerFilter(**(given | {"state": state, "order": order}), since=since, until=until)
 
 
-def _addresses(request: HttpRequest, page: ledger_search.LedgerPage, cursor: pages.Cursor) -> dict[str, object]:
+def _addresses(
+    request: HttpRequest, scope: TenantScope, page: ledger_search.LedgerPage, cursor: pages.Cursor
+) -> dict[str, object]:
     """Where the links of the list lead, each with the filter that is set."""
     return {
         "oob": pages.wants_fragment(request),
         "permalink": pages.canonical_address(request),
         **cursor.links(len(page.entries), page.after),
         **pages.files(request),
-        "chips": chips_of(request),
+        "chips": _chips_set(request, scope),
         "as_export": reverse("memory-export") + pages.address(request).removeprefix(request.path),
     }
 
@@ -208,12 +212,23 @@ def _narrower(request: HttpRequest, wanted: LedgerFilter) -> dict[str, str]:
     }
 
 
-def chips_of(request: HttpRequest) -> list[Chip]:
+def _chips_set(request: HttpRequest, scope: TenantScope) -> list[Chip]:
+    """What the address filters by, each with the address without it."""
+    chosen = [each for each in _filter_items(request) if each != ("state", "present")]
     return [
-        Chip(WORDS[name], AGES.get(value, value) if name == "age" else value, pages.address(request, **{name: ""}))
-        for name in (*FIELDS, *TIMES)
-        if (value := pages.text_of(request, name)) and (name, value) != ("state", "present")
+        replace(chip, url=pages.address(request, **{name: ""}))
+        for (name, _), chip in zip(chosen, _chips(scope, chosen), strict=True)
     ]
+
+
+def _chips(scope: TenantScope, chosen: list[tuple[str, str]]) -> list[Chip]:
+    names = (
+        access.names_of(scope.tenant_id, [value for name, value in chosen if name == BY])
+        if dict(chosen).get(BY)
+        else {}
+    )
+    spoken = {"age": AGES, BY: names}
+    return [Chip(WORDS[name], spoken.get(name, {}).get(value, value)) for name, value in chosen]
 
 
 def _around(
@@ -223,13 +238,14 @@ def _around(
     if pages.wants_fragment(request) and request.GET.get("after"):
         return {}
     counted = ledger_search.facet_counts(scope, wanted, now=now)
+    names = access.names_of(scope.tenant_id, {*counted["principal"].of, wanted.principal} - {""})
     age, bounds = pages.text_of(request, "age"), {name: pages.text_of(request, name) for name in BOUNDS}
     offered = [
         _with_total(
             _fixed("state", STATES, wanted.state.removeprefix("present"), counted["state"], unset="present"), page
         ),
         _fixed("age", AGES, age, counted["age"]),
-        *(_facet(name, getattr(wanted, name), counted[name]) for name in ledger_search.FACETS),
+        *(_facet(name, getattr(wanted, name), counted[name], names) for name in ledger_search.FACETS),
     ]
     days = {name: (text, "date" if not text or pages.DAY.fullmatch(text) else "text") for name, text in bounds.items()}
     shared = [] if pages.wants_fragment(request) else adapter.console.distinct_values(scope, "namespace", limit=OFFERED)
@@ -255,14 +271,19 @@ def _with_total(facet: Facet, page: LedgerPage) -> Facet:
     return replace(facet, options=options)
 
 
-def _facet(name: str, chosen: str, counted: FacetCounts) -> Facet | None:
+def _facet(name: str, chosen: str, counted: FacetCounts, principals: Mapping[str, str]) -> Facet | None:
     """The values that most of the entries have; the chosen one stays on offer, whether or not one has it. None where
     there is nothing to choose from."""
     most = sorted(counted.of, key=lambda value: (-counted.of[value], value))[:OFFERED]
     values = most if chosen in {"", *most} else [chosen, *most]
     if not values:
         return None
-    field, short = ledger_search.FIELDS[name], {"agent": last_part, "node": _node_name}.get(name, str)
+    spoken: dict[str, Callable[[str], str]] = {
+        "agent": last_part,
+        "node": _node_name,
+        "principal": lambda each: principals.get(each, each),
+    }
+    field, short = ledger_search.FIELDS[name], spoken.get(name, str)
     options = [
         Option(each, short(each), each == chosen, counted.of.get(each, 0), counted.is_bound, each) for each in values
     ]
@@ -323,7 +344,7 @@ def _page(
     if pages.wants_fragment(request):
         status = pages.poll_status(request, over=found is None or not found.is_open)
     else:
-        context |= {"form": form, "conflict": conflict, "chips": chips_of(request)}
+        context |= {"form": form, "conflict": conflict, "chips": _chips_set(request, scope)}
         context["page"] = ledger_search.ledger_page(scope, wanted, size=1, now=now)
     return pages.render(request, "memory/export.html", context, fragment="memory/export_state.html", status=status)
 

@@ -271,12 +271,13 @@ def test_objects_made_of_rows_are_those_of_the_orm(django_assert_num_queries: Dj
 
 
 def test_a_ledger_page_compiled_for_one_filter_serves_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Agents, refs, subjects and tags may be called what a statement says by itself, and what each other is called."""
+    """Agents, refs, subjects, tags and keys may be called what a statement says by itself, and what each is called."""
     monkeypatch.setattr(sql, "_statements", {})
     acme, now = building.scope(), timezone.now()
     run = building.open_run(acme)
     names = ("present", "1", "system", "memory_memoryentry", "")
     for name in filter(None, names):
+        run.principal = name
         more: dict[str, Any] = {"agent_id": name, "subject": name, "tags": (name, "common"), "memory_ref": name}
         retired = building.write(acme, run, f"retired of {name}", now=now, **more)
         ledger.retirement.retire_entry(acme, retired.id, reason="", now=now)

@@ -53,14 +53,14 @@ def keys(caller: Caller) -> set[str]:
 
 def bound(caller: Caller, most: int) -> None:
     """The agent keeps so many episodic entries."""
-    agent = work.rows.agent(caller.tenant_id, caller.agent_id, now=START)
+    agent = work.rows.agent(caller.tenant_id, caller.agent_id, by="host", now=START)
     agent.capacity = most
     agent.save(by=WRITER, update_fields=["capacity"])
 
 
 def task(caller: Caller, policy: dict[str, Any] | None = None, **rails: Any) -> str:
     """A task of the agent's, whose intent has a coordinator with these guardrails when there are any."""
-    run = work.rows.open_log(caller.tenant_id, caller.agent_id, now=START)
+    run = work.rows.open_log(caller.tenant_id, caller.agent_id, by="host", now=START)
     stamps: dict[str, Any] = {"tenant_id": caller.tenant_id, "created_at": START, "updated_at": START}
     intent = Intent(id=run.id, title="t", created_by=caller.agent_id, **stamps).insert(by=WRITER)
     if rails:
@@ -87,7 +87,7 @@ def refused(caller: Caller, key: str, value: dict[str, Any] | None = None, **mor
 
 def test_R30_the_smallest_of_all_that_is_said_bounds_an_agent(caller: Caller, settings: Settings) -> None:
     settings.OPENWOP_EPISODIC_CAPACITY = 50
-    agent = work.rows.agent(caller.tenant_id, caller.agent_id, now=START)
+    agent = work.rows.agent(caller.tenant_id, caller.agent_id, by="host", now=START)
     assert work.tasks.capacity_of(agent, now=START) == 50
     bound(caller, 20)
     agent.refresh_from_db()
@@ -101,13 +101,13 @@ def test_R30_the_smallest_of_all_that_is_said_bounds_an_agent(caller: Caller, se
 
 def test_R78_a_guardrail_bounds_agents_at_work_under_it_and_no_others(caller: Caller) -> None:
     under = task(caller, max_episodic_memory_per_agent=3)
-    agent = work.rows.agent(caller.tenant_id, caller.agent_id, now=START)
+    agent = work.rows.agent(caller.tenant_id, caller.agent_id, by="host", now=START)
     assert work.tasks.capacity_of(agent, now=START) == 3
     Task.objects.written_by(WRITER).filter(id=work.rows.task(caller.tenant_id, under).id).update(
         status="completed", ended_at=START
     )
     assert work.tasks.capacity_of(agent, now=START) == 1000
-    assert work.tasks.capacity_of(work.rows.agent(caller.tenant_id, "another", now=START), now=START) == 1000
+    assert work.tasks.capacity_of(work.rows.agent(caller.tenant_id, "another", by="host", now=START), now=START) == 1000
     task(caller, max_episodic_memory_per_agent=4)
     Coordinator.objects.written_by(WRITER).update(status="ended")
     assert work.tasks.capacity_of(agent, now=START) == 1000
@@ -274,7 +274,9 @@ def test_R94_what_is_evicted_is_gone_for_good_and_its_fact_stays(caller: Caller)
     remember(caller, "b")
     assert not EntryAddress.objects.filter(id=first.id).exists()
     assert Tombstone.objects.get(id=first.id).reason == "evicted"
-    told = event_log.read(caller.tenant_id, work.rows.agent(caller.tenant_id, caller.agent_id, now=START).run_id)
+    told = event_log.read(
+        caller.tenant_id, work.rows.agent(caller.tenant_id, caller.agent_id, by="host", now=START).run_id
+    )
     kinds = [each.type for each in told if each.type.startswith("openintent.")]
     assert kinds == ["openintent.memory.created", "openintent.memory.evicted", "openintent.memory.created"]
 

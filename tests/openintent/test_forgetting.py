@@ -117,7 +117,7 @@ def everything_about_marta(scope: TenantScope) -> list[Any]:
     rules = [{"agent": MARTA, "access": "write"}, {"agent": "boss", "access": "read"}]
     namespaces.change(caller(scope), "ns", Permissions("read", rules), now=now)
     remembered(scope, {"n": 1}, tier=Tier.EPISODIC, key="stays", task_id=f"case of {MARTA}", intent_id=MARTA)
-    agent = work.rows.agent(scope.tenant_id, AGENT, now=now)
+    agent = work.rows.agent(scope.tenant_id, AGENT, by="host", now=now)
     return [intent.id, agent.run_id]
 
 

@@ -112,7 +112,7 @@ def read(scope: TenantScope, run_id: Any) -> int:
 
 @pytest.mark.django_db
 def test_R65_the_run_behind_an_agent_s_stream_is_for_that_agent_and_for_operators() -> None:
-    run_id = work.rows.agent(building.tenant().id, "billing-01", now=timezone.now()).run_id
+    run_id = work.rows.agent(building.tenant().id, "billing-01", by="host", now=timezone.now()).run_id
     with pytest.raises(Forbidden) as refused:
         read(building.scope(role="agent", agents=("shipping-01",)), run_id)
     assert refused.value.details["rule"] == "agent-stream"

@@ -309,7 +309,7 @@ def test_the_log_of_an_agent_has_a_name_and_tells_what_happened(ada: Client, sig
         assert word in shown, word
     assert f'href="/memory/{mem_id}"' in shown
     assert shown.count("with</span>") == 3, "each of the three was done with a key"
-    assert f'href="/runs?by={leaked.principal.id}"' in shown, "what else it did is a link away"
+    assert f'href="/memory?by={leaked.principal.id}"' in shown, "what else it wrote is a link away"
     assert "every 1s" not in shown
     assert "In progress." not in shown
     assert sign_in("globex").get(f"/runs/{run_id}").status_code == 404

@@ -48,11 +48,11 @@ STATEMENTS = {
         "commitment-cancel forget-holds key-revoke key-rotate keys memory-entry-reads pass-undo run-note second-factor "
         "workspace-file"
     ),
-    13: "agent agents commitment memory-entry-lineage memory-import namespaces run-answer webhook workflow-file",
+    13: ("agent agents commitment memory-entry-lineage memory-import namespaces run-answer webhook workflow-file"),
     14: "forget memory-export namespace operators",
     15: "forget-confirm operator-sessions runs",
-    16: "archive archives consolidation forget-request memory settings",
-    17: "agent-tab commitments needs-you pass",
+    16: "archive archives consolidation forget-request settings",
+    17: "agent-tab commitments memory needs-you pass",
     18: "artifact installed",
     19: "nights",
     20: "proposal-revise run",
@@ -63,7 +63,7 @@ STATEMENTS = {
     31: "proposal proposal-discussion proposal-effect proposal-evidence",
     32: "proposal-artifact",
     35: "proposal-history",
-    38: "memory-entry",
+    39: "memory-entry",
 }
 QUERIES = {name: number for number, names in STATEMENTS.items() for name in names.split()}
 # What else answers GET.

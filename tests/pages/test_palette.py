@@ -22,23 +22,27 @@ def listed(browser: Client, words: str) -> str:
 @pytest.mark.engines
 def test_words_lead_to_an_id_a_page_an_artifact_a_proposal_and_a_search(ada: Client) -> None:
     made, proposal = building.remember("acme", "x"), proposing.propose()
+    leaked = building.scope(name="Nightly CI").principal.id
     proposing.applied(text=proposing.artifact(version="9.0.0"))
     assert f'href="/memory/{made.entries[0]}"' in listed(ada, made.entries[0])
     assert 'href="/consolidation"' in listed(ada, "run cons")
     assert "/artifacts/prompt:triage.summary@9.0.0" in listed(ada, "triage.sum")
     assert f"/proposals/{ids.wire('prop', proposal.id)}" in listed(ada, proposal.title[:6].upper())
+    assert f'href="/settings/keys?id={leaked}"' in listed(ada, "nightly")
     assert 'href="/memory?q=no+such+thing"' in listed(ada, "no such thing")
 
 
 @pytest.mark.django_db
 def test_a_role_is_offered_what_it_may_see_and_another_tenant_s_things_are_not_there(sign_in: SignIn) -> None:
-    made, gil = building.remember("acme", "x"), sign_in("globex")
+    made, gil, viewer = building.remember("acme", "x"), sign_in("globex"), sign_in(role="viewer")
     proposing.applied()
     assert "Forget a subject" in listed(sign_in(), "")
-    assert "Forget a subject" not in listed(sign_in(role="viewer"), "")
+    assert "Forget a subject" not in listed(viewer, "")
     assert "/memory" not in listed(sign_in(role="auditor"), "anything")
     assert f'href="/memory/{made.entries[0]}"' not in listed(gil, made.entries[0])
     assert "/artifacts/" not in listed(gil, "triage.")
+    building.scope(name="Nightly CI")
+    assert "?id=key_" not in listed(gil, "nightly") + listed(viewer, "nightly")
 
 
 @pytest.mark.django_db
@@ -49,7 +53,7 @@ def test_the_list_is_a_page_of_its_own_and_costs_few_queries(ada: Client) -> Non
     ada.get("/go-to", {"q": "triage"}, **HTMX)
     with CaptureQueriesContext(connection) as asked:
         ada.get("/go-to", {"q": "triage"}, **HTMX)
-    assert len(asked.captured_queries) <= 13
+    assert len(asked.captured_queries) <= 14
 
 
 @pytest.mark.django_db(transaction=True)

@@ -44,6 +44,8 @@ PAGES = (
     "/memory?state=all",
     "/memory?agent=agent-1",
     "/memory?node=node-1",
+    "/memory?by=key-1",
+    "/memory?by=key_nobody",
     "/memory?ref=notes",
     "/memory?tag=common",
     "/memory?tag=rare",
@@ -81,6 +83,7 @@ OFTEN = (
     "/memory",
     "/memory?state=retired",
     "/memory?agent=agent-1",
+    "/memory?by=key-1",
     "/memory?tag=common",
     "/memory?age=24h",
     "/memory?tier=working",
@@ -113,10 +116,10 @@ def fill(run: Run, size: int = SIZE) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO memory_memoryentry (tenant_id, id, memory_ref, content, search_text, tags, subject, position, "
-            "run_id, node_id, agent_id, created_at, retired_at, retired_reason, tokens, sha256, redactions, "
+            "run_id, node_id, agent_id, principal, created_at, retired_at, retired_reason, tokens, sha256, redactions, "
             f"secret_shapes) SELECT %s, {digits}, {place}, '{{}}', 'entry ' || {number}, '[\"common\"]', '', n, %s, "
-            f"'node-' || {group}, 'agent-' || {group}, %s, CASE WHEN n %% 100 = 4 THEN %s END, '', 3, '', 0, 0 "
-            f"FROM ({numbers}) AS numbered",
+            f"'node-' || {group}, 'agent-' || {group}, 'key-' || {group}, %s, CASE WHEN n %% 100 = 4 THEN %s END, "
+            f"'', 3, '', 0, 0 FROM ({numbers}) AS numbered",
             [tenant, key, at, at],
         )
         cursor.execute(

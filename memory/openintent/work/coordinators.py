@@ -194,7 +194,8 @@ def register_agent(scope: TenantScope, new: NewAgent, *, actor: str, now: dateti
     """The agent is registered, and active, with the record it gives; registering again replaces the record."""
     scope.check(authority.WRITE)
     scope.check_agent(new.agent_id)
-    row = locked_agent(scope.tenant_id, authority.agent_name(scope.tenant_id, "agent_id", new.agent_id), now=now)
+    name = authority.agent_name(scope.tenant_id, "agent_id", new.agent_id)
+    row = locked_agent(scope.tenant_id, name, by=scope.principal.id, now=now)
     version = int(row.record.get("version", 0)) + 1
     row.record = {**authority.record(scope, new.record), "version": version}
     row.status, row.registered_at, row.updated_at = "active", row.registered_at or now, now
@@ -207,7 +208,7 @@ def register_agent(scope: TenantScope, new: NewAgent, *, actor: str, now: dateti
 @transaction.atomic
 def configure_agent(tenant_id: UUID, new: NewAgent, *, now: datetime) -> Agent:
     """What the agent remembers is bounded so, registered or not; for workflow files (R86)."""
-    row = locked_agent(tenant_id, authority.agent_name(tenant_id, "agent_id", new.agent_id), now=now)
+    row = locked_agent(tenant_id, authority.agent_name(tenant_id, "agent_id", new.agent_id), by="host", now=now)
     _bound(row, new)
     row.updated_at = now
     row.save(by=WRITER, update_fields=["capacity", "pinned_namespaces", "updated_at"])
@@ -245,7 +246,7 @@ def update_agent_status(scope: TenantScope, agent_id: str, status: str, *, actor
 
 
 def _locked(scope: TenantScope, agent_id: str, now: datetime) -> Agent:
-    return locked_agent(scope.tenant_id, find_agent(scope, agent_id).agent_id, now=now)
+    return locked_agent(scope.tenant_id, find_agent(scope, agent_id).agent_id, by=scope.principal.id, now=now)
 
 
 def _require_say(scope: TenantScope, row: Agent, actor: str) -> None:

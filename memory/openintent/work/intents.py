@@ -49,7 +49,7 @@ def create_intent(scope: TenantScope, new: NewIntent, *, actor: str, now: dateti
     depends_on = [ids.wire("intent", find_intent(scope, each).id) for each in new.depends_on]
     row = Intent(
         tenant_id=scope.tenant_id,
-        id=open_log(scope.tenant_id, actor, now=now).id,
+        id=open_log(scope.tenant_id, actor, by=scope.principal.id, now=now).id,
         title=title,
         description=authority.name(scope, "description", new.description, most=authority.MAX_TEXT, empty=True),
         constraints=authority.document(scope, "constraints", new.constraints),

@@ -69,15 +69,16 @@ TOLD_BY_HOST = frozenset(FACTS.split()) | frozenset(OF_STATUS.values())
 Json = JSONObject
 
 
-def agent(tenant_id: UUID, agent_id: str, *, now: datetime) -> Agent:
-    """The agent's row, made at its first sight, with a stream of its own. Not locked."""
+def agent(tenant_id: UUID, agent_id: str, *, by: str, now: datetime) -> Agent:
+    """The agent's row, made at its first sight, with a stream of its own that the principal ``by`` opened. Not
+    locked."""
     rows = Agent.objects.of(tenant_id).filter(agent_id=agent_id)
     found: Agent | None = rows.first()
     if found:
         return found
     try:
         with transaction.atomic():
-            run = _log(tenant_id, AGENT_LOG, "An agent of OpenIntent", agent_id, now)
+            run = _log(tenant_id, AGENT_LOG, "An agent of OpenIntent", agent_id, by, now)
             made = Agent(tenant_id=tenant_id, agent_id=agent_id, run_id=run.id, created_at=now, updated_at=now)
             return made.insert(by=WRITER)
     except IntegrityError:  # another request created it first
@@ -85,11 +86,11 @@ def agent(tenant_id: UUID, agent_id: str, *, now: datetime) -> Agent:
         return row
 
 
-def locked_agent(tenant_id: UUID, agent_id: str, *, now: datetime) -> Agent:
+def locked_agent(tenant_id: UUID, agent_id: str, *, by: str, now: datetime) -> Agent:
     """The same, locked until the transaction ends: under this lock an agent's entries are counted."""
     if known := _agent_locked().fetch(sql.key(tenant_id), agent_id):
         return known[0]
-    made = agent(tenant_id, agent_id, now=now)
+    made = agent(tenant_id, agent_id, by=by, now=now)
     row: Agent = Agent.objects.of(tenant_id).select_for_update().get(id=made.id)
     return row
 
@@ -116,15 +117,15 @@ def intent(tenant_id: UUID, text: str) -> Intent | None:
     return found
 
 
-def open_log(tenant_id: UUID, agent_id: str, *, now: datetime) -> Run:
+def open_log(tenant_id: UUID, agent_id: str, *, by: str, now: datetime) -> Run:
     """A run whose stream is the log of a new intent."""
-    return _log(tenant_id, INTENT_LOG, "An intent of OpenIntent", agent_id, now)
+    return _log(tenant_id, INTENT_LOG, "An intent of OpenIntent", agent_id, by, now)
 
 
-def _log(tenant_id: UUID, workflow_id: str, name: str, agent_id: str, now: datetime) -> Run:
+def _log(tenant_id: UUID, workflow_id: str, name: str, agent_id: str, by: str, now: datetime) -> Run:
     """A system run that executes nothing: its stream is the log, and the ledger names it as the run that wrote."""
     definition = runs.host_definition(workflow_id, name, version="1.0", trigger="")
-    order = RunOrder(workflow_id, definition, "host", agent_id=agent_id, system=True)
+    order = RunOrder(workflow_id, definition, by, agent_id=agent_id, system=True)
     return runs.open_running(tenant_id, order, now=now)
 
 
