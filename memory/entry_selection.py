@@ -4,7 +4,7 @@ Those chosen one by one are changed all or not at all. So are up to ``AT_ONCE`` 
 a worker, in short transactions, as a pass with progress. Entries written after the filter was shown are not touched.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, islice
@@ -13,15 +13,16 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, ledger, ledger_search, passes, redaction
+from memory import adapter, ledger, ledger_search, passes, recordings, redaction
 from memory.host import ids, pages, sql, tenancy
 from memory.host.errors import Conflict, NotFound, Unprocessable
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.ledger_search import LedgerFilter
-from memory.models import Pass
-from memory.passes import PassOrder
+from memory.models import Archive, Lineage, LineageKind, Pass
+from memory.passes import PassOrder, archives
 from memory.reasons import stored_reason
+from memory.recordings import Readers
 from memory.text.matching import FORGOTTEN
 
 if TYPE_CHECKING:
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
 KIND = passes.SELECTED
 MOST = pages.PAGE
 AT_ONCE, STEP = 100, 25
+RETIRE = "retire"
 DONE = {
-    "retire": "retired",
+    RETIRE: "retired",
     "restore": "restored",
     "protect": "protected",
     "unprotect": "no longer protected",
@@ -42,6 +44,7 @@ TAGGING = ("tag", "untag")
 # Leads to the page that forgets a subject; nothing is done with the entries themselves.
 FORGET = "forget"
 LOOKED_AT = 500
+NAMED = 20  # runs that read an entry
 
 
 def select_entries(scope: TenantScope, action: str, texts: Iterable[str], *, now: datetime) -> "list[MemoryEntry]":
@@ -165,6 +168,42 @@ class Matching:
     @classmethod
     def from_document(cls, document: JSONObject) -> "Matching":
         return cls(LedgerFilter.of_document(document["filter"]), document["upto"])
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Where the content of the newest ``looked_at`` entries has gone, from where retiring them does not call it back:
+    the runs that read any of them, and the archives that keep their text. ``replaced`` are retired entries in whose
+    place they came, and which stay retired."""
+
+    readers: Readers
+    archives: list[Archive]
+    replaced: "list[MemoryEntry]"
+    looked_at: int
+
+
+def reach_of(scope: TenantScope, entry_ids: Sequence[UUID], *, now: datetime) -> Reach:
+    """Return where these entries have gone, as far as this principal may see it."""
+    scope.check("runs:read")
+    readers = recordings.readers_of(scope.tenant_id, entry_ids, size=NAMED)
+    made = archives.archives_of_sources(scope.tenant_id, entry_ids)
+    rows = archives.visible_archives(scope).defer("body").filter(id__in=made).order_by("-id")
+    return Reach(readers, list(rows), replaced_by(scope, entry_ids, now=now), len(entry_ids))
+
+
+def reach_of_all(scope: TenantScope, matching: Matching, *, now: datetime) -> Reach:
+    """``reach_of`` for the newest ``LOOKED_AT`` entries that match."""
+    every = chain.from_iterable(ledger_search.every_match(scope, matching.wanted, upto=matching.upto, now=now))
+    return reach_of(scope, list(islice(every, LOOKED_AT)), now=now)
+
+
+def replaced_by(scope: TenantScope, entry_ids: Sequence[UUID], *, now: datetime) -> "list[MemoryEntry]":
+    """Return retired entries that were merged into these or replaced by them and can be restored; at most ``MOST``, the
+    newest first."""
+    rows = Lineage.objects.of(scope.tenant_id).filter(sql.is_among("target_id", list(entry_ids)))
+    sources = rows.exclude(kind=LineageKind.DISTILLED).order_by("-id").values_list("source_id", flat=True)[:MOST]
+    found = adapter.console.entries_with_writers(scope, list(dict.fromkeys(sources)), now=now)
+    return sorted((each for each in found.values() if each.retired_at), key=lambda each: each.id, reverse=True)
 
 
 def apply_to_all(

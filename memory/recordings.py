@@ -30,7 +30,7 @@ from memory.redaction import Mask
 from memory.text.matching import FORGOTTEN
 
 WRITER = "memory.recordings"
-COUNTED = 10_000  # reads of one entry that are counted
+COUNTED = 10_000  # reads that are counted, of one entry or of several together
 FEW = 50  # entries that one statement looks for in every text: each is a condition of its own
 
 
@@ -125,6 +125,40 @@ def reads_of_entry(tenant_id: UUID, entry_id: UUID, *, after: UUID | None = None
     rows = EntryRead.objects.of(tenant_id).filter(entry_id=entry_id)
     shown, last = cut(list(behind(rows.select_related("run"), after)[: size + 1]), size)
     return Page(shown, rows.order_by("-id").values("id")[:COUNTED].count(), last.id if last else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A run that was served some of the entries: how many of them, and when the last was."""
+
+    run: Run
+    entries: int
+    last_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Readers:
+    """The runs that read any of some entries: the last of them, and how many there are. Where the entries were read
+    more than ``COUNTED`` times, not every run was looked at."""
+
+    last: list[Reader]
+    total: int
+    is_exact: bool
+
+
+def readers_of(tenant_id: UUID, entry_ids: Collection[UUID], *, size: int) -> Readers:
+    """Return the runs that read any of the entries, the ``size`` last ones by name."""
+    rows = EntryRead.objects.of(tenant_id).filter(sql.is_among("entry_id", list(entry_ids)))
+    reads = list(rows.values_list("run_id", "entry_id", "read_at")[: COUNTED + 1])
+    served: dict[UUID, set[UUID]] = {}
+    last: dict[UUID, datetime] = {}
+    for run_id, entry_id, read_at in reads[:COUNTED]:
+        served.setdefault(run_id, set()).add(entry_id)
+        last[run_id] = max(last.get(run_id, read_at), read_at)
+    newest = sorted(last, key=lambda run_id: (last[run_id], run_id), reverse=True)[:size]
+    known = Run.objects.of(tenant_id).only("tenant_id", "id", "workflow_id", "status").in_bulk_by_id(newest)
+    found = [Reader(known[run_id], len(served[run_id]), last[run_id]) for run_id in newest]
+    return Readers(found, len(last), len(reads) <= COUNTED)
 
 
 def reads_of_node(tenant_id: UUID, run_id: UUID, node_id: str) -> list[Served]:

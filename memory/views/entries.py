@@ -110,6 +110,7 @@ def _page(
     context |= _beside(scope, found, origin, kin, now)
     context["duplicates"] = lookalikes.count(scope, entry_id=found.id, now=now)
     context["given"] = _given(scope, origin)
+    context["replaced"] = entry_selection.replaced_by(scope, [found.id], now=now) if found.retired_at else []
     context |= {"value": value, "revealed": revealed, **_author(scope, origin), **_may(scope, mem_id)}
     context["can_correct"] = found.address is None and found.derived != "distilled" and found.retired_at is None
     return pages.render(request, "memory/entry.html", context)
@@ -293,6 +294,7 @@ def retire(request: HttpRequest, mem_id: str) -> HttpResponse:
             messages.success(request, "The entry is retired. Runs that start from now on do not read it.")
             return redirect("memory-entry", mem_id)
     context = {"nav": "memory", "entry": found, "mem_id": mem_id, "form": form, "now": now}
+    context["reach"] = entry_selection.reach_of(scope, [found.id], now=now)
     return pages.render(request, "memory/retire.html", context, status=422 if form.is_bound else 200)
 
 
@@ -353,6 +355,8 @@ def selected(request: HttpRequest) -> HttpResponse:
         conflict, status = sent.conflict, sent.status
     context = {"nav": "memory", "now": now, "entries": chosen, "action": action, "back": back, "form": form}
     context |= {"conflict": conflict, "permalink": "", "is_tagging": action in entry_selection.TAGGING}
+    if action == entry_selection.RETIRE:
+        context["reach"] = entry_selection.reach_of(scope, [each.id for each in chosen], now=now)
     return pages.render(request, "memory/selected.html", context, status=status)
 
 
@@ -399,6 +403,8 @@ def _all_that_match(request: HttpRequest, action: str, given: QueryDict, back: s
     context = {"nav": "memory", "now": now, "entries": page.entries, "page": page, "action": action, "back": back}
     context |= {"form": form, "conflict": conflict, "permalink": "", "query": query, "upto": matching.upto}
     context |= {"is_tagging": action in entry_selection.TAGGING}
+    if action == entry_selection.RETIRE:
+        context["reach"] = entry_selection.reach_of_all(scope, matching, now=now)
     return pages.render(request, "memory/selected.html", context, status=status)
 
 

@@ -40,16 +40,19 @@ pytestmark = pytest.mark.django_db
 STATEMENTS = {
     9: "api connect glossary go-to memory-view password proposals-filter workflow-files",
     10: (
-        "archives-distill memory-entry-correct memory-entry-restore memory-entry-retire memory-imports "
+        "archives-distill memory-entry-correct memory-entry-restore memory-imports "
         "memory-view-rename webhook-remove workspace"
     ),
-    11: "forget-hold look-alikes memory-entry-compare memory-selected secrets secret-remove sessions tenants webhooks",
+    11: "forget-hold look-alikes memory-entry-compare secrets secret-remove sessions tenants webhooks",
     12: (
         "commitment-cancel forget-holds key-revoke key-rotate keys memory-entry-reads pass-undo run-note second-factor "
         "workspace-file"
     ),
-    13: ("agent agents commitment memory-entry-lineage memory-import namespaces run-answer webhook workflow-file"),
-    14: "forget memory-export namespace operators",
+    13: (
+        "agent agents commitment memory-entry-lineage memory-entry-retire memory-import namespaces run-answer webhook "
+        "workflow-file"
+    ),
+    14: "forget memory-export memory-selected namespace operators",
     15: "forget-confirm operator-sessions runs",
     16: "archive archives consolidation forget-request settings",
     17: "agent-tab commitments memory needs-you pass",

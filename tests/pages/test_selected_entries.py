@@ -1,5 +1,6 @@
 """Entries that are selected in the ledger and retired, restored or protected at once: all of them, or none."""
 
+import html
 from typing import Any
 from uuid import UUID
 
@@ -7,7 +8,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory import entry_selection, ledger
+from memory import entry_selection, ledger, recordings
 from memory.addresses import Address, Tier
 from memory.host import audit, ids, vault
 from memory.host.errors import NotFound
@@ -16,8 +17,10 @@ from memory.models import ForgetRequest
 from memory.models.entry import MemoryEntry
 from memory.openintent import entries
 from memory.openintent.access import Caller
-from tests import building
+from memory.passes import archives
+from tests import archiving, building
 from tests.pages.conftest import SignIn, body_of
+from tests.pages.test_entry_page import recalled
 
 pytestmark = pytest.mark.django_db
 
@@ -57,6 +60,64 @@ def test_selected_entries_are_shown_then_retired_and_restored_with_a_record_of_e
     for action, targets in (("retired", made[:2]), ("restored", made[:2]), ("protected", made)):
         found = audit.newest(building.tenant().id, audit.AuditFilter(action=f"memory.{action}"))
         assert sorted(each.target for each in found) == sorted(targets)
+
+
+@pytest.mark.engines
+def test_who_retires_is_shown_the_runs_that_read_the_entries_and_the_archives_that_keep_their_text(ada: Client) -> None:
+    unread = building.remember("acme", "of no interest", memory_ref="elsewhere").entries[0]
+    made = archiving.distilled("acme", "price is 5", "color is red")
+    sources = [ids.wire("mem", each) for each in archives.sources_of(bytes(made.body))]
+    run = recalled("pricing")
+    told = [f'href="/archives/{ids.wire("arc", made.id)}"', f'href="/runs/{ids.wire("run", run.id)}"']
+    for address in (
+        f"/memory/{sources[0]}/retire",
+        f"/memory/selected?action=retire&id={sources[0]}&id={sources[1]}&id={unread}",
+        "/memory/selected?action=retire&all=yes&matching=ref%3Dnotes",
+    ):
+        shown = body_of(ada.get(address))
+        assert [each in shown for each in told] == [True, True], address
+    both = body_of(ada.get(f"/memory/selected?action=retire&id={sources[0]}&id={sources[1]}"))
+    assert '<td class="num" data-label="Entries read">2</td>' in both
+    for address in (
+        f"/memory/{unread}/retire",
+        f"/memory/selected?action=retire&id={unread}",
+        f"/memory/selected?action=protect&id={sources[0]}",
+    ):
+        shown = body_of(ada.get(address))
+        assert [each in shown for each in (*told, "does not call back")] == [False] * 3, address
+
+
+@pytest.mark.engines
+def test_what_an_entry_had_replaced_is_offered_again_when_it_is_retired(ada: Client) -> None:
+    old, other = written("the limit is 100", "unrelated")
+    ada.post(f"/memory/{old}/correct", {"content": "the limit is 100000"})
+    new = ids.wire("mem", MemoryEntry.objects.get(content="the limit is 100000").id)
+    for address in (f"/memory/{new}/retire", f"/memory/selected?action=retire&id={new}&id={other}"):
+        shown = body_of(ada.get(address))
+        assert f'href="/memory/{old}"' in shown, address
+        assert f'href="/memory/selected?action=restore&amp;id={old}"' in shown, address
+    assert "had replaced" not in body_of(ada.get(f"/memory/{new}"))
+    ada.post(f"/memory/{new}/retire")
+    shown = body_of(ada.get(f"/memory/{new}"))
+    assert "It had replaced 1 entry, still retired" in shown
+    link = f"/memory/selected?action=restore&amp;id={old}&amp;next=/memory/{new}"
+    assert f'href="{link}"' in shown
+    assert "the limit is 100" in body_of(ada.get(html.unescape(link)))
+    assert send(ada, "restore", [old], next=f"/memory/{new}")["Location"] == f"/memory/{new}"
+    assert "had replaced" not in body_of(ada.get(f"/memory/{new}"))
+
+
+def test_of_the_runs_that_read_an_entry_the_last_are_named_and_all_are_counted(
+    ada: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (mem_id,) = building.remember("acme", "price is 5").entries
+    monkeypatch.setattr(entry_selection, "NAMED", 2)
+    first, *last = (ids.wire("run", recalled("pricing").id) for _ in range(3))
+    shown = body_of(ada.get(f"/memory/{mem_id}/retire"))
+    assert [f"/runs/{each}" in shown for each in (first, *last)] == [False, True, True]
+    assert "The last 2 of 3." in shown
+    monkeypatch.setattr(recordings, "COUNTED", 2)
+    assert '<span class="count">2+</span>' in body_of(ada.get(f"/memory/{mem_id}/retire"))
 
 
 @pytest.mark.engines
