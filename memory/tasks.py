@@ -19,7 +19,7 @@ from memory import (
     retention_sweep,
 )
 from memory.forget import execution
-from memory.host import audit_chain, idempotency_keys, sessions, sql, throttle, vault, webhooks
+from memory.host import audit, audit_chain, idempotency_keys, sessions, sql, throttle, vault, webhooks
 from memory.host.leases import worker_name
 from memory.models import ForgetRequest, Pass, PassState
 from memory.openintent import work
@@ -104,9 +104,11 @@ def sweep_deliveries() -> int:
 
 
 def checkpoint_audit() -> int:
-    """Checkpoint the audit chains; none while the vault is locked, since the key is not the host's then."""
+    """Checkpoint the audit chains, and sign anew what a former key has signed; none while the vault is locked, since
+    the key is not the host's then."""
     if vault.is_locked():
         return 0
+    audit.sign_checkpoints_anew(now=timezone.now())
     return audit_chain.make_due_checkpoints(now=timezone.now())
 
 

@@ -11,7 +11,7 @@ def tamper(statement: str, *parameters: Any, table: str = "host_auditrecord") ->
     """``statement`` is carried out on ``table`` although its rows are kept forever."""
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
-            for kept in ("rows_update", "rows_delete", "bytes"):
+            for kept in ("rows_update", "rows_delete", "bytes", "bytes_rows"):
                 cursor.execute(f"DROP TRIGGER IF EXISTS {table}_keeps_its_{kept}")
         else:
             cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")

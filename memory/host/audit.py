@@ -66,6 +66,26 @@ def append(
     return record
 
 
+def sign_checkpoints_anew(*, now: datetime) -> int:
+    """Sign what a former ``OPENWOP_SECRET_KEY`` has signed with the present one, on record in each tenant's chain, so
+    that all of it verifies under the one advertised key (RFC 0218). Returns how many checkpoints that were."""
+    tenants = audit_chain.signed_formerly().values_list("tenant_id", flat=True).distinct()
+    return sum(_sign_anew(tenant_id, now) for tenant_id in list(tenants))
+
+
+def _sign_anew(tenant_id: UUID, now: datetime) -> int:
+    done = 0
+    after: int | None = -1
+    while after is not None:
+        with transaction.atomic():
+            numbers, after = audit_chain.sign_anew(tenant_id, after=after)
+            if numbers:
+                details = {"checkpoints": len(numbers), "firstAtSeq": numbers[0], "lastAtSeq": numbers[-1]}
+                append(tenant_id, actor="host", action="audit.checkpoints_signed_anew", details=details, now=now)
+        done += len(numbers)
+    return done
+
+
 @transaction.atomic
 def append_once(
     tenant_id: UUID,

@@ -363,6 +363,30 @@ def _mint_grown(tenant_id: UUID, next_seq: int, now: datetime) -> bool:
         return False
 
 
+def signed_formerly(tenant_id: UUID | None = None) -> QuerySet[AuditCheckpoint]:
+    """Return the checkpoints, of every tenant or one, that name a key from ``OPENWOP_SECRET_KEY_FALLBACKS``."""
+    former = [key.key_id for key in signing.public_keys(signing.CHECKPOINTS)[1:]]
+    rows = AuditCheckpoint.objects.of(tenant_id) if tenant_id else AuditCheckpoint.objects.all()
+    return rows.filter(key_id__in=former)
+
+
+@transaction.atomic
+def sign_anew(tenant_id: UUID, *, after: int) -> tuple[list[int], int | None]:
+    """Sign the next checkpoints after the number ``after`` that a former key has signed with the present one: the root
+    stays, and one without a valid signature stays as it is.
+
+    Returns the numbers of those signed anew, and the number to go on after; None at the end.
+    """
+    AuditChain.objects.of(tenant_id).select_for_update().get()
+    found = list(signed_formerly(tenant_id).filter(at_seq__gt=after).order_by("at_seq")[:PAGE])
+    valid = [each for each in found if is_signed(each)]
+    for each in valid:
+        signature = signing.sign_bytes(signing.CHECKPOINTS, bytes.fromhex(each.merkle_root))
+        each.signature, each.key_id = signature.text, signature.key_id
+        each.save(by=WRITER, update_fields=["signature", "key_id"])
+    return [each.at_seq for each in valid], found[-1].at_seq if len(found) == PAGE else None
+
+
 def checkpoint_statement(checkpoint: AuditCheckpoint) -> JSONObject:
     """Return the checkpoint's wire form without its signature, which covers the root alone (RFC 0218)."""
     return {

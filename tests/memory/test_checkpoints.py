@@ -20,7 +20,7 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from memory import tasks
-from memory.host import audit, audit_access, audit_chain, event_log, ids, request_slots, signing, vault
+from memory.host import audit, audit_access, audit_chain, event_log, ids, request_slots, signing, sql, vault
 from memory.host.errors import Forbidden, Invalid
 from memory.host.events import AuthorizationDecided, RunCompleted
 from memory.host.models import AuditCheckpoint, AuditRecord, Stream, WriteGuard
@@ -171,6 +171,42 @@ def test_a_host_with_a_new_key_stands_by_what_the_one_before_signed_as_long_as_i
         assert verify(acme).forged == {9, 10}
 
 
+@pytest.mark.engines
+def test_what_a_former_key_signed_is_signed_anew_once_and_on_record_and_what_nobody_signed_is_not(
+    acme: UUID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then every checkpoint verifies under the one key that discovery names, and the former key can go."""
+    globex: UUID = building.tenant("globex").id
+    for tenant_id in (acme, globex):
+        grow(tenant_id, 2)
+        mint(tenant_id)
+        grow(tenant_id, 1)
+    forged = mint(acme)
+    nobodys = base64.b64encode(bytes(64)).decode()
+    tamper(
+        "UPDATE host_auditcheckpoint SET signature = %s WHERE id = %s",
+        nobodys,
+        sql.key(forged.id),
+        table="host_auditcheckpoint",
+    )
+    former = signing.public_keys(signing.CHECKPOINTS)[0].key_id
+    roots = list(AuditCheckpoint.objects.order_by("id").values_list("at_seq", "merkle_root", "created_at"))
+    monkeypatch.setattr(audit_chain, "PAGE", 1)
+    with override_settings(SECRET_KEY="another", SECRET_KEY_FALLBACKS=["only-for-tests"]):
+        assert audit.sign_checkpoints_anew(now=NOW) == 2
+        assert audit.sign_checkpoints_anew(now=NOW) == 0
+    with override_settings(SECRET_KEY="another", SECRET_KEY_FALLBACKS=[]):
+        current = signing.public_keys(signing.CHECKPOINTS)[0].key_id
+        assert verify(globex).intact
+        assert verify(acme).forged == {forged.at_seq}
+    assert set(AuditCheckpoint.objects.values_list("id", "key_id")) >= {(forged.id, former)}
+    assert AuditCheckpoint.objects.filter(key_id=current).count() == 2
+    assert roots == list(AuditCheckpoint.objects.order_by("id").values_list("at_seq", "merkle_root", "created_at"))
+    record = audit.last_of(globex, "audit.checkpoints_signed_anew")
+    assert record
+    assert (record.actor, record.details) == ("host", {"checkpoints": 1, "firstAtSeq": 1, "lastAtSeq": 1})
+
+
 def test_a_signature_over_canonical_json_is_none_over_the_root(acme: UUID) -> None:
     made = mint(acme)
     over_json = signing.sign(signing.CHECKPOINTS, audit_chain.checkpoint_statement(made))
@@ -268,11 +304,16 @@ def test_a_chain_that_does_not_hold_gets_no_checkpoint_and_goes_on(acme: UUID, m
 
 @pytest.mark.engines
 @pytest.mark.parametrize(
-    "statement", ["UPDATE host_auditcheckpoint SET at_seq = 1", "DELETE FROM host_auditcheckpoint"]
+    "statement",
+    [
+        "UPDATE host_auditcheckpoint SET at_seq = 1",
+        "UPDATE host_auditcheckpoint SET merkle_root = 'x'",
+        "DELETE FROM host_auditcheckpoint",
+    ],
 )
 def test_the_database_keeps_checkpoints(acme: UUID, statement: str) -> None:
     made = mint(acme)
-    with pytest.raises(DatabaseError, match="kept forever"), transaction.atomic(), connection.cursor() as cursor:
+    with pytest.raises(DatabaseError, match="are kept"), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(statement)
     with pytest.raises(WriteGuard, match=r"memory\.host\.audit_chain"):
         made.save()

@@ -151,7 +151,7 @@ class AuditReason(TenantOwned):
 class AuditCheckpoint(TenantOwned):
     """The host's Ed25519 signature over the Merkle root of the records since the previous checkpoint, up to ``at_seq``.
 
-    Never changed and never removed.
+    Never removed. Its signature is made anew when the host's key has changed; the rest never changes.
     """
 
     writer = "memory.host.audit_chain"
