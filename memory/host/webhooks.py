@@ -237,7 +237,9 @@ def fan_out(*, now: datetime) -> int:
 
 
 def _fan_out(tenant_id: UUID, rows: list[OutboxEvent], now: datetime) -> None:
-    wanting = list(Webhook.objects.of(tenant_id).filter(state=WebhookState.ACTIVE))
+    # Locked, so that none is removed before its deliveries are committed, which belong to it.
+    rows_wanting = Webhook.objects.of(tenant_id).select_for_update(no_key=True).order_by("id")
+    wanting = list(rows_wanting.filter(state=WebhookState.ACTIVE))
     made = [
         WebhookDelivery(
             tenant_id=tenant_id,
