@@ -180,6 +180,19 @@ def end_if_spent(client_id: str, presented: str) -> None:
             _end_tokens(token.user_id, client_id)
 
 
+def issued(text: str) -> Any:
+    """Return the access or refresh token with this text, valid or not; None where there is none."""
+    kinds = (Token.Type.ACCESS_TOKEN, Token.Type.REFRESH_TOKEN)
+    return Token.objects.by_value(text).filter(type__in=kinds).first()
+
+
+def end_with(token: Any) -> None:
+    """End what was issued together with a token that its client has revoked: with a refresh token, the access tokens
+    (RFC 7009, 2.1)."""
+    if token.type == Token.Type.REFRESH_TOKEN:
+        _end_tokens(token.user_id, token.client_id)
+
+
 @transaction.atomic
 def grant(scope: TenantScope, client: Any, *, now: datetime) -> None:
     """Record the person's consent as a grant, and delete the tokens of an older grant to this client."""

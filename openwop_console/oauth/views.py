@@ -236,7 +236,7 @@ class TokenView(idp.TokenView):  # type: ignore[misc]  # allauth is untyped
         now = timezone.now()
         refresh = request.POST.get("refresh_token", "")
         presented = refresh or request.POST.get("code", "")
-        client_id = request.POST.get("client_id") or httpkit.extract_basic_auth(request.headers)[0] or ""
+        client_id = _client_of(request)
         if refresh and not tokens.may_refresh(refresh, now=now):
             return _refused("invalid_grant")
         try:
@@ -252,6 +252,24 @@ class TokenView(idp.TokenView):  # type: ignore[misc]  # allauth is untyped
         except ValidationError:
             return _refused("invalid_target")
         return answer
+
+
+class RevokeView(idp.RevokeView):  # type: ignore[misc]  # allauth is untyped
+    """End a token for the client that it was issued to (RFC 7009), and with a refresh token its access tokens."""
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        found = tokens.issued(request.POST.get("token", ""))
+        if found and found.client_id != _client_of(request):
+            return _refused("invalid_grant", "The token was issued to another client.")
+        with transaction.atomic():
+            answer: HttpResponse = super().post(request)
+            if found and answer.status_code == 200:
+                tokens.end_with(found)
+        return answer
+
+
+def _client_of(request: HttpRequest) -> str:
+    return request.POST.get("client_id") or httpkit.extract_basic_auth(request.headers)[0] or ""
 
 
 @csrf_exempt
@@ -270,11 +288,13 @@ def register(request: HttpRequest) -> HttpResponse:
             full = {"error": "temporarily_unavailable", "error_description": "Too many clients have registered."}
             return JsonResponse(full, status=503, headers={"Retry-After": "600"})
     answer: HttpResponse = idp.client_registration(request)
+    if answer.status_code == 429:
+        answer.headers.setdefault("Retry-After", "60")
     return answer
 
 
 token = readable(TokenView.as_view())
-revoke = readable(idp.revoke)
+revoke = readable(RevokeView.as_view())
 
 
 def _refused(error: str, description: str = "") -> JsonResponse:

@@ -212,7 +212,9 @@ def test_registration_is_limited_and_gives_what_this_address_needs_alone(setting
     made = program.register("Desk", scope="openid everything", grant_types=["client_credentials"]).json()
     assert (made["scope"], made["response_types"]) == ("mcp", ["code"])
     assert set(made["grant_types"]) == {"authorization_code", "refresh_token"}
-    assert {program.register().status_code for _ in range(12)} == {201, 429}
+    answers = [program.register() for _ in range(12)]
+    assert {each.status_code for each in answers} == {201, 429}
+    assert answers[-1]["Retry-After"] == "60"
 
 
 @pytest.mark.engines
@@ -438,6 +440,26 @@ def test_a_code_whose_grant_was_revoked_gives_no_tokens(browse: Browse) -> None:
     browser.post(f"/settings/grants/{ids.wire('key', row.id)}/revoke")
     answer = program.exchange(code)
     assert (answer.status_code, answer.json()) == (400, {"error": "invalid_grant"})
+
+
+def test_a_client_revokes_its_own_tokens_and_with_a_refresh_token_all_of_its_access(browse: Browse) -> None:
+    browser = browse()
+    program, other = granted(browser), granted(browser, "Shelf")
+
+    def revoke(sender: Program, name: str, **more: str) -> int:
+        sent = {"token": program.tokens[name], "client_id": sender.id, **more}
+        found: int = sender.client.post("/oauth/revoke", sent).status_code
+        return found
+
+    for name in ("access_token", "refresh_token"):
+        assert revoke(other, name) == revoke(other, name, token_type_hint=name) == 400
+    answer = other.client.post("/oauth/revoke", {"token": program.tokens["access_token"], "client_id": other.id})
+    assert answer.json()["error"] == "invalid_grant"
+    assert (program.status(), revoke(program, "access_token"), program.status()) == (200, 200, 401)
+    assert (program.refresh().status_code, program.status()) == (200, 200)
+    assert (revoke(program, "refresh_token"), program.status(), program.refresh().status_code) == (200, 401, 400)
+    assert revoke(program, "refresh_token") == 200, "it is none any more"
+    assert other.status() == 200
 
 
 def test_a_token_opens_mcp_alone(browse: Browse) -> None:
