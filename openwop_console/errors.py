@@ -67,6 +67,7 @@ TABLE: dict[type[Refusal], StatusRow] = {
     errors.EndpointFailed: StatusRow(502, "UPSTREAM_FAILED"),
     errors.Busy: StatusRow(503, "BUSY"),
     errors.StoreUnavailable: StatusRow(503, "STORE_UNAVAILABLE"),
+    errors.VaultUnavailable: StatusRow(503, "VAULT_LOCKED"),
     errors.KeyExists: StatusRow(409, "KEY_EXISTS"),
     errors.VersionMismatch: StatusRow(409, "VERSION_MISMATCH"),
     errors.TaskClosed: StatusRow(409, "TASK_CLOSED"),
@@ -107,7 +108,6 @@ DATABASE_FAILURES = (
 DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 FULL = "The disk of this host is full; try again in a moment."
 LOCKED = "Other changes held the database for too long; try again in a moment."
-SEALED = "The vault of this host was sealed with another OPENWOP_SECRET_KEY."
 REMEDY = "Pages that redact secrets are unavailable until an administrator starts the console with its previous key."
 
 FACES = {
@@ -217,8 +217,8 @@ def _page(request: HttpRequest, refusal: Refusal, status: int) -> HttpResponse:
         "correlation_id": refusal.details.get("correlationId", ""),
         "again": request.get_full_path() if status >= 500 and request.method == "GET" else "",
     }
-    if isinstance(refusal.__cause__, VaultLocked) and not isinstance(refusal.__cause__, SealTampered):
-        context |= {"title": "Vault locked", "message": SEALED, "remedy": REMEDY}
+    if isinstance(refusal, errors.VaultUnavailable):
+        context |= {"title": "Vault locked", "remedy": REMEDY}
     if isinstance(refusal, errors.StoreUnavailable):
         # Render without the request: its context processors would query the database.
         page = render_to_string("errors/page.html", context)
@@ -244,6 +244,9 @@ def refusal_of(problem: Exception) -> Refusal:
         return errors.Invalid(str(problem.detail), errors=[{"field": problem.field, "message": "holds a NUL"}])
     if isinstance(problem, drf.ParseError):
         return errors.Invalid(str(problem.detail))
+    if _is_vault_locked(problem):
+        log.error("the vault is locked: %s", problem)
+        return errors.VaultUnavailable()
     if _is_disk_full(problem):
         log.error("a file cannot be written: %s", problem)
         return errors.StoreUnavailable(FULL)
@@ -256,6 +259,15 @@ def refusal_of(problem: Exception) -> Refusal:
         return errors.StoreUnavailable(LOCKED) if is_locked else errors.StoreUnavailable()
     kind = next((refusal for framework, refusal in FRAMEWORK.items() if isinstance(problem, framework)), None)
     return kind() if kind else _bug(problem)
+
+
+def is_outage(problem: BaseException | None) -> bool:
+    """Return whether the host is at fault, not its code: its database cannot be used now, or its vault is locked."""
+    return is_unavailable(problem) or _is_vault_locked(problem)
+
+
+def _is_vault_locked(problem: BaseException | None) -> bool:
+    return isinstance(problem, VaultLocked) and not isinstance(problem, SealTampered)
 
 
 def _is_locked(problem: BaseException) -> bool:
@@ -332,11 +344,10 @@ def server_error(request: HttpRequest) -> HttpResponse:
     """Answer an exception that a middleware outside of ours raised; Django calls this while it handles the
     exception."""
     problem = sys.exc_info()[1]
-    if isinstance(problem, Exception) and is_unavailable(problem):
+    if isinstance(problem, Exception) and is_outage(problem):
         return answer(request, refusal_of(problem))
     refusal = errors.Internal(correlationId=ids.wire("err", ids.new_id()))
     log.error("unexpected failure %s: %s", refusal.details["correlationId"], type(problem).__name__)
-    refusal.__cause__ = problem  # a page says when it is the vault
     return answer(request, refusal)
 
 

@@ -30,6 +30,10 @@ FORGOTTEN_AFTER_S = 7 * 24 * 60 * 60
 
 NO_DATABASE = "The database does not answer."
 NO_MIGRATIONS = "The database lacks migrations of this release; run: manage.py migrate"
+LOCKED = (
+    "The vault was sealed with another OPENWOP_SECRET_KEY; start the console with that one, or name it in "
+    "OPENWOP_SECRET_KEY_FALLBACKS."
+)
 NO_WORKER = f"No worker has reported in the last {HEARTBEAT_LASTS_S} seconds; start one with: manage.py console"
 
 
@@ -98,6 +102,7 @@ def ready(request: HttpRequest) -> HttpResponse:
 
 def _first_reason(checks: dict[str, bool]) -> str:
     """Return why this host cannot serve, or ""; ``checks`` gets the result of each check that ran."""
+    from memory.host import vault
     from openwop_console import errors
 
     try:
@@ -105,6 +110,9 @@ def _first_reason(checks: dict[str, bool]) -> str:
         checks["migrations"] = not unapplied_migrations()
         if not checks["migrations"]:
             return NO_MIGRATIONS
+        checks["vault"] = not vault.is_locked()
+        if not checks["vault"]:
+            return LOCKED
         checks["worker"] = is_worker_alive()
         return "" if checks["worker"] else NO_WORKER
     except errors.DATABASE_FAILURES:

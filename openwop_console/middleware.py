@@ -147,9 +147,9 @@ class ConsoleMiddleware:
         return None
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        """Answer a refusal of a page or a database failure. Visitors are sent to sign in and back; any other exception
+        """Answer a refusal of a page or an outage. Visitors are sent to sign in and back; any other exception
         is left to Django to report."""
-        if not isinstance(exception, Refusal) and not errors.is_unavailable(exception):
+        if not isinstance(exception, Refusal) and not errors.is_outage(exception):
             return None
         if isinstance(exception, Unauthenticated) and errors.face_of(request.path) == "page":
             return _to_login(request)

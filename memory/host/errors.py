@@ -163,6 +163,16 @@ class StoreUnavailable(Busy):
         super().__init__(message, retryAfterMs=2000)
 
 
+class VaultUnavailable(Busy):
+    """The host was started with another secret key than the one that its vault was sealed with."""
+
+    code = "vault_locked"
+    message = "The vault of this host was sealed with another OPENWOP_SECRET_KEY."
+
+    def __init__(self) -> None:
+        super().__init__(retryAfterMs=60_000)
+
+
 class RunForbidden(Forbidden):
     code = "run_forbidden"
     message = "That run belongs to another person."

@@ -86,7 +86,10 @@ class WebhookSender:
         in_hand = Counter(each.webhook_id for each in self._under_way)
         if len(self._under_way) >= AT_ONCE:
             return fanned_out
-        for delivery in webhooks.due(now=now, per_webhook=OF_ONE_WEBHOOK, after=self._last):
+        waiting = webhooks.due(now=now, per_webhook=OF_ONE_WEBHOOK, after=self._last)
+        if waiting and vault.is_locked():  # nothing can be signed: no attempt is used up
+            return fanned_out
+        for delivery in waiting:
             if len(self._under_way) >= AT_ONCE:
                 break
             if in_hand[delivery.webhook_id] < OF_ONE_WEBHOOK and self._begin(delivery, now):

@@ -6,19 +6,20 @@ import json
 import socket
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 from standardwebhooks import Webhook as Verifier
 from standardwebhooks.exceptions import WebhookVerificationError
 
-from memory.host import event_log, ids, runs, trace_context, vault, webhooks
+from memory.host import event_log, ids, outbox, runs, trace_context, vault, webhooks
 from memory.host.errors import Conflict, WebhookUrlRejected
 from memory.host.events import WorkspaceUpdated
 from memory.host.models import AuditRecord, OutboxEvent, Secret, Webhook, WebhookDelivery
@@ -430,6 +431,47 @@ def test_a_webhook_that_was_removed_or_whose_secret_does_not_open_is_sent_nothin
     hooks.send_all(sender)
     assert receiver.received == []
     assert [each.code for each in rows_of(sealed)] == ["secret_sealed"]
+
+
+def test_while_the_vault_is_locked_no_attempt_is_used_up(
+    receivers: Callable[..., Receiver], sender: WebhookSender, settings: Settings
+) -> None:
+    receiver = receivers()
+    webhook = hooks.subscribe(EVENT, url=receiver.url)
+    happen()
+    former, settings.SECRET_KEY = settings.SECRET_KEY, "another key"
+    hooks.send_all(sender)
+    assert [(each.attempts, each.state) for each in rows_of(webhook)] == [(0, "pending")]
+    settings.SECRET_KEY = former
+    hooks.send_all(sender)
+    assert len(receiver.received) == 1
+
+
+@pytest.mark.only_db("postgres")
+@pytest.mark.django_db(transaction=True)
+def test_a_webhook_that_is_removed_meanwhile_fails_no_delivery_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its deliveries are committed first, and go with it."""
+    removed, other = hooks.subscribe(EVENT), hooks.subscribe(EVENT)
+    happen()
+    owner, taken = building.scope(), outbox.remove
+
+    def remove() -> None:
+        webhooks.remove_webhook(owner, removed.id, now=timezone.now())
+        connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        removals = []
+
+        def take(*given: Any) -> None:
+            removals.append(pool.submit(remove))
+            with pytest.raises(TimeoutError):
+                removals[0].result(timeout=0.3)
+            taken(*given)
+
+        monkeypatch.setattr(outbox, "remove", take)
+        assert webhooks.fan_out(now=timezone.now()) == 1
+        removals[0].result()
+    assert [len(rows_of(each)) for each in (removed, other)] == [0, 1]
 
 
 def test_old_deliveries_are_purged_and_those_that_wait_are_kept(clock: Clock) -> None:

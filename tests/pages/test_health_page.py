@@ -124,9 +124,9 @@ def test_a_page_that_needs_the_vault_says_that_it_was_sealed_with_another_key(
     browser = sign_in()
     browser.raise_request_exception = False
     answer = browser.post("/settings/secrets", {"name": "crm", "value": "second-value"})
-    assert answer.status_code == 500
+    assert answer.status_code == 503
     assert "was sealed with another OPENWOP_SECRET_KEY" in body_of(answer)
-    assert "err_" in body_of(answer)
+    assert "until an administrator starts the console with its previous key" in body_of(answer)
     assert "first-value" not in body_of(answer)
 
 
@@ -143,6 +143,27 @@ def test_a_vault_that_the_key_does_not_open_is_locked_and_the_page_says_what_to_
     browser = Client()  # sessions are signed with the key as well
     browser.force_login(building.operator("acme", "owner", email="eve@acme.example"))
     assert state(browser)["vaultLocked"] is True
+    ready = browser.get("/readyz")
+    assert (ready.status_code, ready.json()["reason"]) == (503, health.LOCKED)
+    for path in ("/v1/host/console/memory", "/api/v1/memory"):
+        body = {
+            "memoryRef": "notes",
+            "content": "x",
+            "namespace": "n",
+            "key": "k",
+            "memory_type": "episodic",
+            "value": {},
+        }
+        kept = ("memoryRef", "content") if path.startswith("/v1") else ("namespace", "key", "memory_type", "value")
+        refused = Client().post(
+            path,
+            {name: body[name] for name in kept},
+            content_type="application/json",
+            **building.headers(),
+            HTTP_X_AGENT_ID="a",
+        )
+        assert (refused.status_code, refused.json()["error"].lower()) == (503, "vault_locked"), path
+        assert refused["Retry-After"] == "60"
     shown = body_of(browser.get("/health"))
     for words in ("The vault is locked", "not ready", "OPENWOP_SECRET_KEY_FALLBACKS", "rotate_vault_key"):
         assert words in shown
