@@ -185,16 +185,18 @@ def waiting(tenant_id: UUID) -> QuerySet[Interrupt]:
     return rows.exclude(run__status__in=runs.ENDING).select_related("run__definition").order_by("id")
 
 
-def require_open(run: Run, interrupt: Interrupt, *, now: datetime) -> None:
-    """Refuse an interrupt that was answered or has timed out, or whose run has ended.
+def has_time(run: Run, interrupt: Interrupt, *, now: datetime) -> bool:
+    """Return whether the interrupt has not timed out; its time does not run while its run is paused."""
+    return interrupt.timeout_at is None or interrupt.timeout_at > (run.paused_at or now)
 
-    The timeout does not run while the run is paused.
-    """
+
+def require_open(run: Run, interrupt: Interrupt, *, now: datetime) -> None:
+    """Refuse an interrupt that was answered or has timed out, or whose run has ended."""
     if run.status == RunStatus.CANCELLED and interrupt.outcome not in (ANSWERED, TIMED_OUT):
         raise InterruptCancelled(nodeId=interrupt.node_id)
     if interrupt.resolved_at is not None or run.status in runs.ENDING:
         raise InterruptAlreadyResolved(nodeId=interrupt.node_id, runStatus=run.status)
-    if interrupt.timeout_at and interrupt.timeout_at <= (run.paused_at or now):
+    if not has_time(run, interrupt, now=now):
         raise InterruptAlreadyResolved(nodeId=interrupt.node_id, outcome=TIMED_OUT)
 
 
@@ -330,7 +332,8 @@ def is_plain(interrupt: Interrupt) -> bool:
 
 def awaiting(scope: TenantScope, *, now: datetime) -> QuerySet[Interrupt]:
     """Return the plain interrupts that this principal may answer and has not, oldest first, each with its run."""
-    rows = waiting(scope.tenant_id).filter(Q(timeout_at=None) | Q(timeout_at__gt=now))
+    while_paused = Q(run__paused_at__isnull=False, timeout_at__gt=F("run__paused_at"))
+    rows = waiting(scope.tenant_id).filter(Q(timeout_at=None) | Q(timeout_at__gt=now) | while_paused)
     if not scope.can(SCOPE):
         return rows.none()
     principal = scope.principal

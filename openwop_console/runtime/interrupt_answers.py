@@ -96,8 +96,9 @@ ACCEPTED = {"accept", "edit-accept"}
 FAILURES = {
     "reject": ("approval_rejected", "The approval was rejected."),
     "refine": ("approval_refined", "The approval asked for changes, and no edge of the workflow leads to them."),
-    "timeout": ("interrupt_timeout", "No answer came in time."),
 }
+NO_ANSWER = ("interrupt_timeout", "No answer came in time.")
+NO_DECISION = ("approval_timeout", "No decision came in time, which counts as a rejection.")
 BEARER = "token"
 MAX_VOTER = 128
 MAX_EXCHANGES = 100
@@ -330,9 +331,11 @@ class Claims:
     intent: str
 
 
-def mint(interrupt: Interrupt, *, intent: str = RESOLVE, now: datetime) -> str:
-    """Sign a token that is valid for half an hour, or until the interrupt times out if that is earlier."""
-    expires_at = min(now + LIFETIME, interrupt.timeout_at or now + LIFETIME)
+def mint(interrupt: Interrupt, *, intent: str = RESOLVE, paused_at: datetime | None = None, now: datetime) -> str:
+    """Sign a token that is valid for half an hour, or until the interrupt times out if that is earlier; of a run that
+    is paused, as if it went on now."""
+    waited = now - (paused_at or now)
+    expires_at = min(now + LIFETIME, (interrupt.timeout_at or now + LIFETIME) + waited)
     claims = {
         "tenant": str(interrupt.tenant_id),
         "runId": ids.wire("run", interrupt.run_id),
@@ -487,7 +490,8 @@ def _answered(ctx: NodeContext, kind: str) -> Outcome:
     answer = dict(ctx.resume_value)
     action = answer.get("action", "accept")
     if action not in ACCEPTED and not _goes_on(ctx):
-        raise NodeFailure(*FAILURES[action if kind == "approval" else "timeout"], final=True)
+        decided = FAILURES[action] if "decidedBy" in answer else NO_DECISION
+        raise NodeFailure(*(decided if kind == "approval" else NO_ANSWER), final=True)
     if kind == "approval" and "artifactData" in ctx.inputs:
         answer["artifactData"] = answer.get("editedArtifactData", ctx.inputs["artifactData"])
     name = ctx.config.get("resultVariable")
@@ -650,17 +654,15 @@ def _outcome(interrupt: Interrupt, required: int, last: Voice) -> str | None:
 
 
 # --- tokens ---------------------------------------------------------------------------------------------------------
-def tokens_for(scope: TenantScope, asked: Iterable[Interrupt], *, now: datetime) -> dict[UUID, str]:
+def tokens_for(scope: TenantScope, run: Run, asked: Iterable[Interrupt], *, now: datetime) -> dict[UUID, str]:
     """Tokens by interrupt id, for each unexpired interrupt that allows tokens and that this principal may answer."""
     return {
-        interrupt.id: mint(interrupt, now=now)
+        interrupt.id: mint(interrupt, paused_at=run.paused_at, now=now)
         for interrupt in asked
-        if interrupt.policy.get("tokens") and interrupts.denial(scope, interrupt) is None and _has_time(interrupt, now)
+        if interrupt.policy.get("tokens")
+        and interrupts.denial(scope, interrupt) is None
+        and interrupts.has_time(run, interrupt, now=now)
     }
-
-
-def _has_time(interrupt: Interrupt, now: datetime) -> bool:
-    return interrupt.timeout_at is None or interrupt.timeout_at > now
 
 
 def inspect(token: str, *, now: datetime) -> Asked:

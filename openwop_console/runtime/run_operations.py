@@ -231,7 +231,7 @@ def still_readable(scope: TenantScope, run_id: UUID, *, now: datetime) -> bool:
 def read_run(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> RunState:
     """The run's state, with tokens for the interrupts that the principal may answer."""
     state = state_of(find_run(scope, run_id, now=now))
-    return replace(state, tokens=interrupt_answers.tokens_for(scope, state.interrupts, now=now))
+    return replace(state, tokens=interrupt_answers.tokens_for(scope, state.run, state.interrupts, now=now))
 
 
 def state_of(run: Run) -> RunState:

@@ -528,7 +528,7 @@ def test_a_paused_gate_is_answered_in_the_time_it_had_left() -> None:
     assert advance_at(run, now + timedelta(seconds=69)).status == "waiting-approval"
     [asked] = interrupts.open_at(run)
     assert asked.timeout_at == now + timedelta(seconds=70)
-    assert advance_at(run, now + timedelta(seconds=70)).error["code"] == "approval_rejected"
+    assert advance_at(run, now + timedelta(seconds=70)).error["code"] == "approval_timeout"
 
 
 def test_a_gate_takes_answers_while_its_run_is_paused_however_long() -> None:

@@ -13,7 +13,7 @@ from memory.forget.erasers.declared import Declared
 from memory.host import audit, event_log, ids, interrupts, runs, vault
 from memory.host.erasure import Identifiers
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
-from memory.host.interrupts import InterruptAlreadyResolved, InterruptCancelled, InterruptNotFound
+from memory.host.interrupts import InterruptAlreadyResolved, InterruptCancelled, InterruptExpired, InterruptNotFound
 from memory.host.models import Interrupt, Run
 from memory.host.tenancy import TenantScope
 from memory.text.matching import search_form
@@ -545,6 +545,23 @@ def test_an_answer_to_a_paused_run_is_kept_until_it_is_resumed() -> None:
     assert building.advance(run).status == "completed"
 
 
+def test_a_question_of_a_paused_run_stays_open_past_its_time_wherever_it_is_asked_for() -> None:
+    acme, now = building.scope(), timezone.now()
+    run = asking(acme, gate(timeoutSec=60))
+    run_operations.pause_run(acme, run.id, now=now + timedelta(seconds=10))
+    later = now + timedelta(seconds=100)
+    assert [each.run_id for each in interrupts.awaiting(acme, now=later)] == [run.id]
+    [token] = run_operations.read_run(acme, run.id, now=later).tokens.values()
+    assert interrupt_answers.read(token, now=later + timedelta(seconds=49)), "it has the time that was left"
+    with pytest.raises(InterruptExpired):
+        interrupt_answers.read(token, now=later + timedelta(seconds=51))
+    interrupt_answers.resolve_by_token(token, ACCEPT, now=later)
+    assert list(interrupts.awaiting(acme, now=later)) == []
+    other = asking(acme, gate(timeoutSec=60))
+    assert list(interrupts.awaiting(acme, now=timezone.now() + timedelta(seconds=61))) == []
+    assert run_operations.read_run(acme, other.id, now=timezone.now() + timedelta(seconds=61)).tokens == {}
+
+
 def test_a_run_that_waits_is_paused_at_once_and_one_with_a_node_under_way_when_that_has_ended() -> None:
     acme, now = building.scope(), timezone.now()
     waiting = asking(acme, gate())
@@ -585,7 +602,8 @@ def test_an_approval_that_nobody_gives_in_time_is_rejected_and_says_so() -> None
     with pytest.raises(InterruptAlreadyResolved):
         run_operations.resolve_interrupt(acme, run.id, "gate", ACCEPT, now=late)
     done = advance_at(run, late)
-    assert (done.status, done.error["code"]) == ("failed", "approval_rejected")
+    assert (done.status, done.error["code"]) == ("failed", "approval_timeout")
+    assert done.error["message"] == "No decision came in time, which counts as a rejection."
     [resolved] = payloads(run, "interrupt.resolved")
     assert (resolved["outcome"], resolved["reason"]) == ("rejected", "timeout")
     assert payloads(run, "approval.received") == [{"nodeId": "gate", "action": "timeout"}]
