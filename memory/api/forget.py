@@ -10,7 +10,7 @@ from memory import tasks
 from memory.api import serializers
 from memory.forget import execution, holds, plans
 from memory.host import ids
-from memory.host.http import checked, operation, query_of
+from memory.host.http import Nothing, checked, operation, query_of
 from memory.host.paging import DEFAULT_LIMIT, cursor
 from memory.host.tenancy import scope_of
 from memory.models import ForgetState
@@ -127,6 +127,7 @@ def forget_list(request: Request) -> Response:
 @api_view(["POST"])
 def forget_withdrawal(request: Request, forget_id: str) -> Response:
     """A request that awaits a second person is over; nothing was removed."""
+    checked(Nothing, request.data)
     ended = execution.withdraw(scope_of(request), ids.parse("fgt", forget_id), now=timezone.now())
     return Response(serializers.forget_document(ended))
 

@@ -14,6 +14,7 @@ from memory.host.http import (
     After,
     Answer,
     Closed,
+    Nothing,
     Text,
     checked,
     listed,
@@ -165,6 +166,7 @@ def delivery_list(request: Request, webhook_id: str) -> Response:
 @operation("redeliverWebhook", scope=webhooks.SCOPE, gives={200: DELIVERY}, tag="webhooks")
 @api_view(["POST"])
 def delivery_again(request: Request, webhook_id: str, delivery_id: str) -> Response:
+    checked(Nothing, request.data)
     wanted = ids.parse("whk", webhook_id), ids.parse("dlv", delivery_id)
     return Response(DELIVERY.document(webhooks.redeliver(scope_of(request), *wanted, now=timezone.now())))
 
@@ -180,5 +182,6 @@ def webhook(request: Request, webhook_id: str) -> Response:
 )
 @api_view(["POST"])
 def webhook_rotate(request: Request, webhook_id: str) -> Response:
+    checked(Nothing, request.data)
     made = webhooks.rotate_secret(scope_of(request), ids.parse("whk", webhook_id), now=timezone.now())
     return Response(NEW_WEBHOOK.document(made))

@@ -18,6 +18,7 @@ from memory.host.http import (
     Closed,
     Flag,
     Members,
+    Nothing,
     Text,
     Whole,
     checked,
@@ -167,5 +168,6 @@ def change_refuse(request: Request, change_id: str) -> Response:
 
 
 def _decided(request: Request, change_id: str, *, confirmed: bool) -> Response:
+    checked(Nothing, request.data)
     wanted, now = ids.parse("chg", change_id), timezone.now()
     return Response(CHANGE.document(policies.decide_change(scope_of(request), wanted, confirmed=confirmed, now=now)))
