@@ -91,6 +91,8 @@ class AgentBlock:
     agent_id: str
     capacity: int | None = None
     pinned_namespaces: tuple[str, ...] | None = None
+    line: int = 1
+    column: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +167,17 @@ def imported_intent(scope: TenantScope, intent_id: str, *, tasks: int) -> Import
     found, total = work.tasks.list_tasks(intent, limit=tasks, offset=0)
     by = access.names_of(scope.tenant_id, {intent.created_by}).get(intent.created_by, intent.created_by)
     return ImportedIntent(intent, found, total, by)
+
+
+def parse_for(scope: TenantScope, raw: bytes) -> Parsed:
+    """``parse``, and what this tenant cannot import besides: an agent whose id holds a secret of its vault, which no
+    message repeats."""
+    parsed, redact = parse(raw), redaction.for_tenant(scope.tenant_id).redact
+    held = [each for each in parsed.workflow.agents if redact(each.agent_id).count] if parsed.workflow else []
+    if not held:
+        return parsed
+    problems = [Problem(each.line, each.column, "The id of an agent", addresses.NEVER_AN_ID) for each in held]
+    return Parsed(None, _in_order(problems), parsed.warnings)
 
 
 def plan_import(scope: TenantScope, workflow: Workflow) -> ImportPlan:
@@ -936,4 +949,6 @@ def _agent(name: str, at: Mark, node: Node, capacity: int | None, found: Finding
         name,
         found.number(value_at(episodic, "capacity"), f"{own}.capacity", most=MOST) or capacity,
         tuple(each.name for each in pinned) if value_at(episodic, "pinned_namespaces") else None,
+        at.line,
+        at.column,
     )

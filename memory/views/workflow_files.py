@@ -44,7 +44,7 @@ def import_page(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _page(request, form, status=422)
     raw = _bytes_of(form)
-    parsed = workflow_file.parse(raw)
+    parsed = workflow_file.parse_for(scope, raw)
     form.data = {"text": _text_of(raw)}
     if parsed.workflow is None:
         return _page(request, form, parsed, status=422)

@@ -526,6 +526,22 @@ def test_the_command_ends_at_a_file_that_is_wrong_or_not_there(
 
 
 @pytest.mark.django_db
+def test_an_agent_whose_id_holds_a_secret_is_a_problem_with_a_place_before_anything_is_imported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    owner = building.scope()
+    vault.store_secret(owner.tenant_id, "crm", "pelican-4711", now=timezone.now())
+    file = tmp_path / "workflow.yaml"
+    file.write_text("name: x\nagents:\n  desk: {}\n  pelican-4711: {}\nplan:\n- {task: a, agent: desk}\n")
+    for words in (["--dry-run"], []):
+        with pytest.raises(CommandError, match="has 1 problem; nothing was made"):
+            call_command("import_workflow", str(file), "--tenant", "acme", *words)
+        heard = capsys.readouterr().err
+        assert heard == f"{file}:4:3: The id of an agent holds a secret of the vault, which no id may\n"
+    assert not Agent.objects.exists()
+
+
+@pytest.mark.django_db
 def test_a_namespace_that_could_not_be_a_ref_is_refused_by_the_domain() -> None:
     owner = building.scope()
     vault.store_secret(owner.tenant_id, "a-name-that-is-longer-than-its-value", "pelican-4711", now=timezone.now())

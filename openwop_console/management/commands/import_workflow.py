@@ -30,7 +30,7 @@ class Command(DatabaseCommand):
     def handle(self, *args: object, **options: Any) -> None:
         tenant, now = tenant_named(options["tenant"]), timezone.now()
         scope = _scope(tenant, options["operator"])
-        workflow, warnings = self._workflow(options["file"])
+        workflow, warnings = self._workflow(scope, options["file"])
         with acting_as(scope, "import_workflow", now=now):
             if options["dry_run"]:
                 brought = workflow_file.plan_import(scope, workflow)
@@ -39,9 +39,9 @@ class Command(DatabaseCommand):
         document = {**workflow_file.document(brought), "warnings": warnings}
         self.stdout.write(json.dumps(document, ensure_ascii=False, indent=2))
 
-    def _workflow(self, file: Path) -> tuple[Workflow, list[JSONObject]]:
+    def _workflow(self, scope: TenantScope, file: Path) -> tuple[Workflow, list[JSONObject]]:
         """What the file says. What is wrong with it goes to standard error, a line for each thing, and ends this."""
-        parsed = workflow_file.parse(_bytes_of(file))
+        parsed = workflow_file.parse_for(scope, _bytes_of(file))
         for severity, found in (("", parsed.problems), ("warning: ", parsed.warnings)):
             for each in found:
                 self.stderr.write(f"{file}:{each.line}:{each.column}: {severity}{each.sentence}", self.style.NOTICE)
