@@ -176,6 +176,8 @@ def _of_ours(said: JSONObject, source: FileForm, now: datetime) -> Incoming:
     if entry_id is None:
         raise _wrong("id", "is not the id of an entry")
     created_at, expires_at = _time(said, "createdAt", now), _time(said, "expiresAt") if said.get("expiresAt") else None
+    if not ids.first_of(created_at, off=-ids.NEAR) <= entry_id < ids.first_of(created_at, off=ids.NEAR):
+        raise _wrong("id", "is of another time than createdAt")  # lists are in the order of ids
     tags = _texts(said, "tags")
     origin = _origin(said["origin"]) if "origin" in said else None
     if "address" in said:
@@ -202,6 +204,8 @@ def _of_langgraph(said: JSONObject, source: FileForm, now: datetime) -> Incoming
     """An item of a store of LangGraph. Of an agent, and under no other ref, it is at the address where the client's
     store finds it; else its value is the content of a plain entry, and its key a tag."""
     key, value, created_at = _text(said, "key"), _value(said), _time(said, "created_at", now)
+    if said.get("prefix") is None:
+        raise _wrong("prefix", "is not a namespace of LangGraph")
     parts = said["prefix"].split(".") if isinstance(said.get("prefix"), str) else _texts(said, "prefix")
     entry_id = _id_of(created_at, "langgraph", "/".join(("langgraph", *parts)), key)
     if source.agent_id and not source.memory_ref:

@@ -557,7 +557,9 @@ def test_a_person_of_two_tenants_moves_a_client_by_consenting_again(browse: Brow
 def test_a_grant_has_no_key_to_rotate(browse: Browse, client: Client) -> None:
     granted(browse())
     key_id = ids.wire("key", ApiKey.objects.exclude(client_id="").get().id)
-    answer = client.post(f"/v1/host/console/keys/{key_id}:rotate", **building.headers())
+    answer = client.post(
+        f"/v1/host/console/keys/{key_id}:rotate", content_type="application/json", **building.headers()
+    )
     assert answer.status_code == 409
 
 

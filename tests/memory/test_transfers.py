@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -60,6 +60,9 @@ def export(capsys: pytest.CaptureFixture[str], tenant: str = "acme") -> str:
 def stored(slug: str) -> list[tuple[Any, ...]]:
     columns = ("id", "memory_ref", "content", "tags", "subject", "agent_id", "created_at", "expires_at", "search_text")
     return list(MemoryEntry.objects.of(building.tenant(slug).id).order_by("position").values_list(*columns))
+
+
+THEN = datetime(2025, 1, 1, tzinfo=UTC)
 
 
 def line(number: int, **more: Any) -> str:
@@ -232,6 +235,7 @@ def test_every_line_that_is_no_entry_is_refused_by_itself(tmp_path: Path, capsys
         "[]",
         "[" * 10_000 + "]" * 10_000,
         line(1, id="mem_1"),
+        line(1, id=f"mem_{'f' * 32}"),  # would stand before every newer one
         line(1, content=""),
         line(1, content="a\0b"),
         line(1, memoryRef=""),
@@ -247,10 +251,10 @@ def test_every_line_that_is_no_entry_is_refused_by_itself(tmp_path: Path, capsys
     file = tmp_path / "memory"
     file.write_text("\n".join([line(0), *bad, line(2)]))
     for words, outcome, expected in ((["--dry-run"], "would be stored", 0), ([], "stored", 2)):
-        with pytest.raises(CommandError, match="15 lines"):
+        with pytest.raises(CommandError, match="16 lines"):
             run_import(capsys, file, *words)
         told = capsys.readouterr().out.splitlines()
-        assert (told[0], told[-1]) == (f"1: {outcome}", f"17: {outcome}")
+        assert (told[0], told[-1]) == (f"1: {outcome}", f"18: {outcome}")
         assert all(": refused: " in each for each in told[1:-1]), told
         assert len(stored("globex")) == expected
 
@@ -267,12 +271,14 @@ def test_a_refused_line_says_why_and_repeats_nothing_of_itself(
         b"7": "is not a JSON object",
         line(1, createdAt="yesterday").encode(): "createdAt is not a time",
         line(1, createdAt="2999-01-01T00:00:00Z").encode(): "createdAt lies in the future",
-        b'{"id": "%s", "createdAt": "2025-01-01"}' % ids.wire("mem", ids.new_id()).encode(): "content is missing",
+        b'{"id": "%s", "createdAt": "2025-01-01"}'
+        % ids.wire("mem", ids.new_id_at(THEN)).encode(): "content is missing",
+        b'{"id": "%s", "createdAt": "2025-01-01"}' % ids.wire("mem", ids.new_id()).encode(): "id is of another time",
         line(1, tags="hunter2").encode(): "tags is not a list of texts",
         line(1, content="").encode(): "content is empty",
     }
     (tmp_path / "memory").write_bytes(b"\n\n" + b"\r\n \n".join(reasons))
-    with pytest.raises(CommandError, match="10 lines"):
+    with pytest.raises(CommandError, match="11 lines"):
         run_import(capsys, tmp_path / "memory")
     told = capsys.readouterr().out.splitlines()
     for place, (said, reason) in enumerate(zip(told, reasons.values(), strict=True)):
@@ -350,7 +356,7 @@ def test_a_line_of_another_store_that_is_no_memory_is_refused_by_itself(tmp_path
     }
     cases: list[tuple[str, dict[str, Any], list[dict[str, Any]]]] = [
         ("mem0", mem0, [{"memory": 7}, {"memory": ""}, {"created_at": "soon"}, {"id": None}, {"categories": [1]}]),
-        ("langgraph", item, [{"prefix": 7}, {"prefix": [".."]}, {"key": 1}, {"value": "x"}, {"created_at": None}]),
+        ("langgraph", item, [{"prefix": None}, {"prefix": [".."]}, {"key": 1}, {"value": "x"}, {"created_at": None}]),
     ]
     for form, good, changes in cases:
         named = "id" if form == "mem0" else "key"
