@@ -182,6 +182,7 @@ class ApprovalReceived(Event):
     type = "approval.received"
     node_id: str
     action: str
+    decided_at: str  # ISO 8601
     decided_by: str | None = None
 
 

@@ -33,6 +33,7 @@ from memory.host.json_types import JSONObject
 from memory.host.models import Interrupt, Run, RunStatus
 from memory.host.node_types import Call, makes_calls
 from memory.host.wakeups import Topic
+from memory.wire import instant
 from openwop_console.runtime import calls, chains, graph, replay, run_operations, steps, workflows
 from openwop_console.runtime.calls import UnderWay
 from openwop_console.runtime.expressions import TooHeavy
@@ -333,7 +334,7 @@ def _expire(run: Run, asked: Interrupt, now: datetime) -> None:
     """Resolve a timed-out interrupt as a rejection, never as a grant (RFC 0051)."""
     value = {"action": "reject", "decision": "rejected", "reason": "timeout"}
     plain = asked.kind == "approval" and interrupts.is_plain(asked)
-    facts = [ApprovalReceived(asked.node_id, "timeout")] if plain else []
+    facts = [ApprovalReceived(asked.node_id, "timeout", instant(now))] if plain else []
     interrupts.answer(
         run,
         asked,

@@ -625,9 +625,9 @@ def _decide(run: Run, interrupt: Interrupt, voice: Voice, answer: JSONObject, no
             return False
         decided_by = _outcome(interrupt, required, voice)
     if decided_by is None:
-        runs.note(run, ApprovalReceived(interrupt.node_id, action, voice.principal), now=now)
+        runs.note(run, ApprovalReceived(interrupt.node_id, action, instant(now), voice.principal), now=now)
     else:
-        received = ApprovalReceived(interrupt.node_id, action, decided_by)
+        received = ApprovalReceived(interrupt.node_id, action, instant(now), decided_by)
         interrupts.answer(run, interrupt, {**answer, "decidedBy": decided_by}, received, now=now)
     return True
 

@@ -17,6 +17,7 @@ from memory.host.interrupts import InterruptAlreadyResolved, InterruptCancelled,
 from memory.host.models import Interrupt, Run
 from memory.host.tenancy import TenantScope
 from memory.text.matching import search_form
+from memory.wire import instant
 from openwop_console.runtime import interrupt_answers, run_operations, workflows
 from openwop_console.runtime.interrupt_answers import CorrelationMismatch
 from openwop_console.runtime.models import Step
@@ -66,9 +67,9 @@ def test_an_accepted_gate_lets_the_run_go_on_and_says_who_decided() -> None:
     assert done.status == "completed"
     verdict = {"action": "accept", "decision": "approved", "comment": "fine", "decidedBy": acme.principal.id}
     assert done.variables["verdict"] == verdict
-    assert payloads(run, "approval.received") == [
-        {"nodeId": "gate", "action": "accept", "decidedBy": acme.principal.id}
-    ]
+    [received] = payloads(run, "approval.received")
+    assert datetime.fromisoformat(received.pop("decidedAt")) <= timezone.now()
+    assert received == {"nodeId": "gate", "action": "accept", "decidedBy": acme.principal.id}
 
 
 def test_the_older_words_of_a_decision_are_understood() -> None:
@@ -606,7 +607,7 @@ def test_an_approval_that_nobody_gives_in_time_is_rejected_and_says_so() -> None
     assert done.error["message"] == "No decision came in time, which counts as a rejection."
     [resolved] = payloads(run, "interrupt.resolved")
     assert (resolved["outcome"], resolved["reason"]) == ("rejected", "timeout")
-    assert payloads(run, "approval.received") == [{"nodeId": "gate", "action": "timeout"}]
+    assert payloads(run, "approval.received") == [{"nodeId": "gate", "action": "timeout", "decidedAt": instant(late)}]
     with pytest.raises(InterruptAlreadyResolved):
         answer(acme, run, ACCEPT)
 
