@@ -321,6 +321,21 @@ class PolicyForm(forms.Form):
         return self.cleaned_data["distill_above"] or 0
 
 
+class RetractForm(ReasonForm):
+    """Why an archive is withdrawn, and whether another takes its place."""
+
+    anew = forms.BooleanField(
+        label="Distill the ref anew",
+        required=False,
+        initial=True,
+        help_text="From the entries that are active now, within the same budget. If none is, nothing is made.",
+    )
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self.fields["reason"].help_text = "Kept in the audit log. Secrets are redacted."
+
+
 class DistillForm(forms.Form):
     """A distillation to be carried out now."""
 

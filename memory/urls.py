@@ -62,6 +62,7 @@ archiving: list[URLPattern] = [
     path("archives", archives.archive_list, name="archives"),
     path("archives/distill", archives.distill, name="archives-distill"),
     path("archives/<str:arc_id>", archives.archive, name="archive"),
+    path("archives/<str:arc_id>/withdraw", archives.withdraw, name="archive-withdraw"),
     path("archives/<str:arc_id>/compare", archives.compare, name="archive-compare"),
 ]
 committing: list[URLPattern] = [

@@ -2,6 +2,7 @@
 
 from operator import attrgetter
 
+from django.db import transaction
 from django.http import HttpResponse
 from django.urls import path
 from django.utils import timezone
@@ -10,7 +11,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memory import memory_policy
+from memory import memory_policy, tasks
 from memory.host import ids
 from memory.host.http import (
     COUNT,
@@ -42,6 +43,7 @@ from memory.host.tenancy import scope_of
 from memory.memory_policy import ENDPOINT, EXTRACTIVE, LONGEST_DAYS, MOST_DISTILL_ABOVE, MOST_TARGET, Policy
 from memory.models import Archive, ArchiveState
 from memory.passes import archive_reports, archives
+from memory.reasons import MAX_REASON
 from memory.wire import instant
 from memory.workspace import Precondition
 
@@ -118,6 +120,13 @@ class ArchivesQuery(Closed):
     after = After("arc")
 
 
+class ArchiveWithdrawal(Closed):
+    """Why, and whether each ref that loses its current archive is distilled anew."""
+
+    reason = Text(required=False, allow_blank=True, max_length=MAX_REASON)
+    distillAnew = Flag(required=False)
+
+
 class PolicyChange(Closed):
     """What is not named stays as it was. ``endpointSecret`` and ``embeddingSecret`` are names of secrets of the vault,
     never their values. Without ``embeddingUrl`` no search goes by meaning."""
@@ -176,6 +185,23 @@ def archive(request: Request, archive_id: str) -> HttpResponse:
     return HttpResponse(bytes(found.body), content_type="application/json", headers=headers)
 
 
+@operation("withdrawArchive", scope="memory:retire memory:read", takes=ArchiveWithdrawal, gives={200: ARCHIVE}, tag=TAG)
+@api_view(["POST"])
+def archive_withdraw(request: Request, archive_id: str) -> Response:
+    """The archive and what was distilled from it are withdrawn for good, with ``distillAnew`` for another from what is
+    active now; 410 when it was withdrawn before."""
+    scope, found = scope_of(request), ids.parse("arc", archive_id)
+    given = checked(ArchiveWithdrawal, request.data).validated_data
+    anew = given.get("distillAnew", False)
+    if anew:
+        scope.check("passes:run")
+    with transaction.atomic():
+        made = archives.retract(scope, found, reason=given.get("reason", ""), distil_anew=anew, now=timezone.now())
+        for each in made:
+            tasks.enqueue_pass(each)
+    return Response(ARCHIVE.document(archives.get_archive(scope, found)))
+
+
 @operation("getMemoryPolicy", method="GET", scope=READ, gives={200: POLICY}, tag="memory")
 @operation(
     "changeMemoryPolicy",
@@ -201,6 +227,7 @@ def policy(request: Request) -> Response:
 
 urlpatterns = [
     path(f"{BASE}/archives", archive_list, name="api-archives"),
+    path(f"{BASE}/archives/<str:archive_id>:withdraw", archive_withdraw, name="api-archive-withdraw"),
     path(f"{BASE}/archives/<str:archive_id>", archive, name="api-archive"),
     path(f"{BASE}/memory-policy", policy, name="api-memory-policy"),
 ]

@@ -1,8 +1,8 @@
 """Archives: what distillations made, kept as bytes that never change, and the texts that an endpoint has distilled.
 
-An archive is withdrawn when its time is over, when a subject is forgotten that it speaks of or was made from, or when
-something that it was made from becomes confidential; its bytes are gone then, its row says why for good (RFC 0062 B.4),
-and the memory index forgets it.
+An archive is withdrawn when its time is over, when a subject is forgotten that it speaks of or was made from, when
+something that it was made from becomes confidential, or when a person retracts it; its bytes are gone then, its row
+says why for good (RFC 0062 B.4), and the memory index forgets it.
 """
 
 import hashlib
@@ -19,19 +19,20 @@ from django.db.models import BinaryField, QuerySet
 from django.db.models.functions import Substr
 
 from memory import adapter, ledger, memory_policy, passes, provenance, redaction, wire, workspace
-from memory.host import access, ids, sql, tenancy
+from memory.host import access, audit, ids, sql, tenancy
 from memory.host.errors import Conflict, Gone, NotFound
 from memory.host.json_types import JSONObject
 from memory.host.models import Run, Tenant
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.models import Archive, ArchiveState, Distillate, Pass, Trigger
 from memory.passes import PassOrder
+from memory.reasons import stored_reason
 from memory.text.distillers import canonical, coverage
 from memory.text.matching import FORGOTTEN as UNNAMED
 from memory.workspace import FileDraft
 
 WRITER = "memory.passes.archives"
-FORGOTTEN, RETENTION, SEALED = "forgotten", "retention", "sealed"
+FORGOTTEN, RETENTION, SEALED, RETRACTED = "forgotten", "retention", "sealed", "retracted"
 DISTILL = "distill"
 INDEX = "MEMORY-INDEX.json"
 VERSION = 1
@@ -410,6 +411,27 @@ def withdraw_of_sealed(
     Distillate.objects.written_by(WRITER).filter(tenant_id=tenant_id, memory_ref=memory_ref).delete()
     rows = Archive.objects.of(tenant_id).defer("body").order_by("id")
     return sorted((row for part in sql.in_chunks(going) for row in rows.filter(id__in=part)), key=lambda row: row.id)
+
+
+@transaction.atomic
+def retract(
+    scope: TenantScope, archive_id: UUID | None, *, reason: str, distil_anew: bool, now: datetime
+) -> list[Pass]:
+    """Withdraw the archive because a person says so, with what was distilled from it. Audited, each with the reason.
+
+    With ``distil_anew`` each ref that lost its current archive is distilled from what is live in it now. Returns the
+    ordered passes, for the caller to queue. ``Gone`` when it is withdrawn already.
+    """
+    scope.check("memory:retire")
+    tenant_id, said = scope.tenant_id, stored_reason(scope.tenant_id, reason)
+    going = find_archives(tenant_id, all_dependent_archives(tenant_id, [find(scope, archive_id).id], ()))
+    withdraw(tenant_id, going, RETRACTED, now=now)
+    for row_id in sorted(going):
+        target = ids.wire("arc", row_id)
+        audit.append(
+            tenant_id, actor=scope.principal.id, action="archive.retracted", target=target, reason=said, now=now
+        )
+    return redistil(tenant_id, [going[each] for each in sorted(going)], now=now) if distil_anew else []
 
 
 def erase_ref_name(tenant_id: UUID, archive_ids: Collection[UUID]) -> int:

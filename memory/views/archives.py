@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from memory import adapter, memory_health, tasks
-from memory.forms import DistillForm
+from memory.forms import DistillForm, RetractForm
 from memory.host import exports, ids, pages, registrations, tenancy
 from memory.host.pages import Cleaned
 from memory.host.tenancy import TenantScope
@@ -116,6 +116,7 @@ def archive(request: HttpRequest, arc_id: str) -> HttpResponse:
         "arc_id": arc_id,
         **pages.files(request, "json"),
         "can_run": scope.can("passes:run"),
+        "can_retire": scope.can("memory:retire"),
     }
     if row.state == ArchiveState.WITHDRAWN:
         if pages.file_format(request) == "json":
@@ -166,6 +167,39 @@ def _view_options(request: HttpRequest, report: Report) -> dict[str, object]:
         "unified_url": f"{pages.address(request, mode='')}#changes",
         "side_url": f"{pages.address(request, mode='side')}#changes",
     }
+
+
+@pages.parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+def withdraw(request: HttpRequest, arc_id: str) -> HttpResponse:
+    """Ask why, then erase the archive and what agents read of it, and have the ref distilled anew if that is wanted."""
+    scope, now = tenancy.scope_of(request), timezone.now()
+    scope.check("memory:retire")
+    row = archives.get_archive(scope, ids.parse("arc", arc_id))
+    if row.state == ArchiveState.WITHDRAWN:
+        return redirect("archive", arc_id)
+    form = RetractForm(request.POST if request.method == "POST" else None).focus()
+    if request.method == "POST":
+        sent = pages.submit(form, lambda data: _retracted(scope, row, data, now))
+        if sent.result is not None:
+            anew = " Its ref is distilled anew; the new archive is here when the pass is done." if sent.result else ""
+            messages.success(request, f"The archive is withdrawn.{anew}")
+            return redirect("archive", arc_id)
+    above = archives.all_dependent_archives(scope.tenant_id, [row.id], ()) - {row.id}
+    context = {"nav": "archives", "now": now, "archive": row, "arc_id": arc_id, "form": form, "above": sorted(above)}
+    context["can_run"] = scope.can("passes:run")
+    return pages.render(request, "memory/archive_withdraw.html", context, status=422 if form.is_bound else 200)
+
+
+@transaction.atomic
+def _retracted(scope: TenantScope, row: Archive, data: Cleaned, now: datetime) -> int:
+    """Withdrawn, and the passes that make another queued, or neither; returns how many passes."""
+    made = archives.retract(
+        scope, row.id, reason=data["reason"], distil_anew=data["anew"] and scope.can("passes:run"), now=now
+    )
+    for each in made:
+        tasks.enqueue_pass(each)
+    return len(made)
 
 
 @require_POST

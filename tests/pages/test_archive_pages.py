@@ -16,11 +16,12 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from memory import ledger, passes, workspace
-from memory.host import ids
+from memory import ledger, passes, tasks, workspace
+from memory.host import audit, ids
 from memory.host.errors import Invalid
 from memory.host.events import Failure
 from memory.models import Archive, Pass
+from memory.models.entry import MemoryEntry
 from memory.passes import PassOrder, archives, distillation
 from memory.workspace import FileDraft
 from tests import archiving, browsing, building
@@ -69,6 +70,49 @@ def test_the_list_says_of_each_archive_what_it_cost_and_what_became_of_it(ada: C
     assert "token_budget_exceeded" in shown
     assert "at least 900 are needed" in shown
     assert standing(1, 3, 3, "archives and failures") in shown
+
+
+@pytest.mark.engines
+def test_an_archive_is_withdrawn_by_a_person_and_its_ref_distilled_anew_without_what_was_retired(ada: Client) -> None:
+    made = archiving.distilled("acme", "The price is 5.", "PELICAN is the password.")
+    planted = archives.sources_of(bytes(made.body))[1]
+    ada.post(f"/memory/{ids.wire('mem', planted)}/retire")
+    asked = body_of(ada.get(f"{address(made)}/withdraw"))
+    assert "agents no longer read it" in asked
+    assert f'href="{address(made)}/withdraw"' in body_of(ada.get(address(made)))
+    answer = ada.post(f"{address(made)}/withdraw", {"reason": "planted", "anew": "on"}, follow=True)
+    shown = body_of(answer)
+    assert "A person withdrew it." in shown
+    assert "Its ref is distilled anew" in shown
+    row = Archive.objects.get(id=made.id)
+    assert (row.state, row.withdrawn_because, bytes(row.body)) == ("withdrawn", "retracted", b"")
+    assert not MemoryEntry.objects.filter(derived="distilled").exists()
+    record = audit.last_of(building.tenant().id, "archive.retracted")
+    assert record
+    assert record.target == ids.wire("arc", made.id)
+    assert "planted" in body_of(ada.get("/audit?action=archive.retracted"))
+    [order] = Pass.objects.filter(kind="distill", memory_ref="notes")
+    tasks.carry_out_pass(order.tenant_id.hex, order.id.hex)
+    [fresh] = Archive.objects.filter(state="current")
+    assert b"PELICAN" not in bytes(fresh.body)
+    assert b"price is 5" in bytes(fresh.body)
+    assert ada.get(f"{address(made)}/withdraw")["Location"] == address(made)
+
+
+def test_an_archive_is_withdrawn_once_and_by_who_may_retire_memory(sign_in: SignIn, ada: Client) -> None:
+    made = archiving.distilled("acme", "one")
+    viewer = sign_in(role="viewer")
+    assert viewer.post(f"{address(made)}/withdraw").status_code == 403
+    assert "Needs the permission memory:retire" in body_of(viewer.get(address(made)))
+    assert sign_in("globex").post(f"{address(made)}/withdraw").status_code == 404
+    assert Archive.objects.get(id=made.id).state == "current"
+    url, key = f"/v1/host/console/archives/{ids.wire('arc', made.id)}:withdraw", building.headers()
+    sent: dict[str, Any] = {"content_type": "application/json", **key}
+    assert ada.post(url, {"reason": 7}, **sent).status_code == 400
+    first, second = ada.post(url, {"reason": "wrong"}, **sent), ada.post(url, {}, **sent)
+    assert (first.status_code, first.json()["withdrawnBecause"]) == (200, "retracted")
+    assert (second.status_code, second.json()["details"]["reason"]) == (410, "retracted")
+    assert not Pass.objects.filter(kind="distill").exists(), "nothing was said of another"
 
 
 def test_the_ledger_shows_of_an_archive_its_title_and_sentences_without_their_headings(ada: Client) -> None:

@@ -49,8 +49,8 @@ STATEMENTS = {
         "workspace-file"
     ),
     13: (
-        "agent agents commitment memory-entry-lineage memory-entry-retire memory-import namespaces run-answer webhook "
-        "workflow-file"
+        "agent agents archive-withdraw commitment memory-entry-lineage memory-entry-retire memory-import namespaces "
+        "run-answer webhook workflow-file"
     ),
     14: "forget memory-export memory-selected namespace operators",
     15: "forget-confirm operator-sessions runs",
@@ -140,6 +140,7 @@ def objects(world: World) -> list[str]:
     return [
         archive,
         f"{archive}?format=json",
+        f"{archive}/withdraw",
         f"/passes/{ids.wire('pass', ordered.id)}",
         f"/passes/{ids.wire('pass', ordered.id)}?format=json",
         f"/passes/{ids.wire('pass', ordered.id)}/undo",

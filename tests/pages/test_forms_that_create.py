@@ -103,6 +103,7 @@ ONE_BY_RULE = {
         *("memory-entry-retire", "memory-entry-restore", "look-alikes-decide", "schedule-pause", "schedule-resume"),
         *("commitment-arm", "commitment-dismiss", "commitment-snooze", "commitment-cancel", "artifact-disable"),
         "pass-review",
+        "archive-withdraw",
         *("artifact-enable", "proposals-end", "proposal-ask", "proposal-withdraw", "proposal-reject"),
         *("proposal-archive", "proposal-override", "approval-change-confirm", "approval-change-refuse"),
     ),

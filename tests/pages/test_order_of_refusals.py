@@ -85,6 +85,7 @@ NEEDS = {
     "memory-view-rename": "memory:read",
     "memory-entry-correct": "memory:retire",
     "memory-entry-retire": "memory:retire",
+    "archive-withdraw": "memory:retire",
     "memory-entry-restore": "memory:retire",
     "memory-entry-reveal": "memory:retire",
     "memory-entry-protect": "memory:retire",
