@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db import transaction
 
 from memory import adapter, ledger, ledger_search, passes, recordings, redaction
-from memory.host import ids, pages, sql, tenancy
+from memory.host import api_keys, ids, pages, sql, tenancy
 from memory.host.errors import Conflict, NotFound, Unprocessable
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
@@ -178,32 +178,57 @@ class Reach:
 
     readers: Readers
     archives: list[Archive]
-    replaced: "list[MemoryEntry]"
+    replaced: "Replaced"
     looked_at: int
 
 
-def reach_of(scope: TenantScope, entry_ids: Sequence[UUID], *, now: datetime) -> Reach:
-    """Return where these entries have gone, as far as this principal may see it."""
+def reach_of(scope: TenantScope, entry_ids: Sequence[UUID], *, whose: str = "", now: datetime) -> Reach:
+    """Return where these entries, all of the principal ``whose`` if one is named, have gone."""
     scope.check("runs:read")
     readers = recordings.readers_of(scope.tenant_id, entry_ids, size=NAMED)
     made = archives.archives_of_sources(scope.tenant_id, entry_ids)
     rows = archives.visible_archives(scope).defer("body").filter(id__in=made).order_by("-id")
-    return Reach(readers, list(rows), replaced_by(scope, entry_ids, now=now), len(entry_ids))
+    return Reach(readers, list(rows), replaced_by(scope, entry_ids, whose=whose, now=now), len(entry_ids))
 
 
 def reach_of_all(scope: TenantScope, matching: Matching, *, now: datetime) -> Reach:
     """``reach_of`` for the newest ``LOOKED_AT`` entries that match."""
     every = chain.from_iterable(ledger_search.every_match(scope, matching.wanted, upto=matching.upto, now=now))
-    return reach_of(scope, list(islice(every, LOOKED_AT)), now=now)
+    return reach_of(scope, list(islice(every, LOOKED_AT)), whose=matching.wanted.principal, now=now)
 
 
-def replaced_by(scope: TenantScope, entry_ids: Sequence[UUID], *, now: datetime) -> "list[MemoryEntry]":
-    """Return retired entries that were merged into these or replaced by them and can be restored; at most ``MOST``, the
-    newest first."""
-    rows = Lineage.objects.of(scope.tenant_id).filter(sql.is_among("target_id", list(entry_ids)))
-    sources = rows.exclude(kind=LineageKind.DISTILLED).order_by("-id").values_list("source_id", flat=True)[:MOST]
-    found = adapter.console.entries_with_writers(scope, list(dict.fromkeys(sources)), now=now)
-    return sorted((each for each in found.values() if each.retired_at), key=lambda each: each.id, reverse=True)
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """Retired entries in whose place others came, the newest first; of more than ``LOOKED_AT``, not all."""
+
+    entries: "list[MemoryEntry]"
+    is_exact: bool = True
+
+    @property
+    def at_once(self) -> "list[MemoryEntry]":
+        """As many as are restored in one go."""
+        return self.entries[:MOST]
+
+
+def replaced_by(scope: TenantScope, entry_ids: Sequence[UUID], *, whose: str = "", now: datetime) -> Replaced:
+    """Return the retired entries that these took the place of, by a pass or a correction, and that can be restored.
+
+    What the principal ``whose`` wrote is left out, and what a key that is revoked wrote, if some of these are of that
+    key: what was there before it is looked for in its place.
+    """
+    passed = adapter.console.principals_of(scope, entry_ids, now=now)
+    passed = {whose} | api_keys.revoked_among(scope.tenant_id, passed)
+    seen, found, behind = set(entry_ids), dict[UUID, "MemoryEntry"](), list(entry_ids)
+    while behind and len(seen) <= LOOKED_AT + len(entry_ids):
+        rows = Lineage.objects.of(scope.tenant_id).filter(sql.is_among("target_id", behind))
+        sources = rows.exclude(kind=LineageKind.DISTILLED).order_by("-id").values_list("source_id", flat=True)
+        fresh = [each for each in dict.fromkeys(sources[: LOOKED_AT + 1]) if each not in seen]
+        seen |= set(fresh)
+        known = adapter.console.entries_with_writers(scope, fresh, now=now)
+        behind = [each.id for each in known.values() if each.principal and each.principal in passed]
+        found |= {each.id: each for each in known.values() if each.retired_at and each.id not in behind}
+    entries = sorted(found.values(), key=lambda each: each.id, reverse=True)
+    return Replaced(entries, len(seen) <= LOOKED_AT + len(entry_ids))
 
 
 def apply_to_all(

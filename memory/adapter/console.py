@@ -399,6 +399,12 @@ def entries_by_id(scope: TenantScope, entry_ids: list[UUID], *, now: datetime) -
     return {row.id: row for row in found}
 
 
+def principals_of(scope: TenantScope, entry_ids: Sequence[UUID], *, now: datetime) -> set[str]:
+    """Whose credentials made the last writes of these."""
+    rows = visible_entries(scope, now=now).filter(sql.is_among("id", list(entry_ids)))
+    return set(rows.order_by().values_list("principal", flat=True).distinct())
+
+
 def entries_with_writers(scope: TenantScope, entry_ids: list[UUID], *, now: datetime) -> dict[UUID, MemoryEntry]:
     """The same with their runs and the stated origins of their last writes, for who shows the writers."""
     found = entries_by_id(scope, entry_ids, now=now)

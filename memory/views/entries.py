@@ -110,7 +110,7 @@ def _page(
     context |= _beside(scope, found, origin, kin, now)
     context["duplicates"] = lookalikes.count(scope, entry_id=found.id, now=now)
     context["given"] = _given(scope, origin)
-    context["replaced"] = entry_selection.replaced_by(scope, [found.id], now=now) if found.retired_at else []
+    context["replaced"] = entry_selection.replaced_by(scope, [found.id], now=now) if found.retired_at else None
     context |= {"value": value, "revealed": revealed, **_author(scope, origin), **_may(scope, mem_id)}
     context["can_correct"] = found.address is None and found.derived != "distilled" and found.retired_at is None
     return pages.render(request, "memory/entry.html", context)

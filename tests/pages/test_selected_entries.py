@@ -8,9 +8,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory import entry_selection, ledger, recordings
+from memory import entry_selection, ledger, provenance, recordings
 from memory.addresses import Address, Tier
-from memory.host import audit, ids, vault
+from memory.host import api_keys, audit, ids, vault
 from memory.host.errors import NotFound
 from memory.ledger.entries import AddressedValue
 from memory.models import ForgetRequest
@@ -18,6 +18,7 @@ from memory.models.entry import MemoryEntry
 from memory.openintent import entries
 from memory.openintent.access import Caller
 from memory.passes import archives
+from memory.provenance import Descent
 from tests import archiving, building
 from tests.pages.conftest import SignIn, body_of
 from tests.pages.test_entry_page import recalled
@@ -105,6 +106,48 @@ def test_what_an_entry_had_replaced_is_offered_again_when_it_is_retired(ada: Cli
     assert "the limit is 100" in body_of(ada.get(html.unescape(link)))
     assert send(ada, "restore", [old], next=f"/memory/{new}")["Location"] == f"/memory/{new}"
     assert "had replaced" not in body_of(ada.get(f"/memory/{new}"))
+
+
+def test_what_is_offered_again_is_the_last_that_a_revoked_key_has_not_written() -> None:
+    """Prices of a good key, of the leaked one twice, and once more of the leaked one."""
+    good, leaked = building.scope(name="good"), building.scope(name="leaked")
+    first = [building.write(good, building.open_run(good), text).id for text in ("Doppio 1000", "Moka 300")]
+    bad = [building.write(leaked, building.open_run(leaked), text).id for text in ("Doppio 90", "Moka 30", "Doppio 80")]
+    descents = [(first[0], bad[0]), (first[1], bad[1]), (bad[0], bad[2])]
+    provenance.record(
+        good.tenant_id, [Descent(*each, "superseded") for each in descents], pass_id=None, now=timezone.now()
+    )
+    for entry_id in (*first, bad[0]):
+        ledger.retirement.retire_entry(good, entry_id, reason="", now=timezone.now())
+
+    def offered(**whose: str) -> list[str]:
+        chosen = [bad[1], bad[2]]
+        found = entry_selection.reach_of(good, chosen, **whose, now=timezone.now()).replaced
+        return sorted(each.content for each in found.entries)
+
+    assert offered() == ["Doppio 90", "Moka 300"], "a key may have written over its own"
+    assert offered(whose=leaked.principal.id) == ["Doppio 1000", "Moka 300"]
+    key_id = ids.parse("key", leaked.principal.id)
+    assert key_id
+    api_keys.revoke_api_key(good.tenant_id, key_id, now=timezone.now())
+    assert offered() == ["Doppio 1000", "Moka 300"]
+
+
+def test_more_than_a_page_of_what_was_replaced_is_counted_and_offered_part_by_part(
+    ada: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = written(*(f"note {number}" for number in range(6)))
+    found = [ids.parse("mem", each) for each in made]
+    descents = [Descent(each, found[-1], "merged") for each in found[:-1] if each and found[-1]]
+    provenance.record(building.tenant().id, descents, pass_id=None, now=timezone.now())
+    send(ada, "retire", made[:-1])
+    monkeypatch.setattr(entry_selection, "MOST", 3)
+    shown = body_of(ada.get(f"/memory/{made[-1]}/retire"))
+    assert '<span class="count">5</span>' in shown
+    assert "Restore the newest 3…" in shown
+    send(ada, "restore", made[2:5])
+    shown = body_of(ada.get(f"/memory/{made[-1]}/retire"))
+    assert [f'href="/memory/{each}"' in shown for each in made[:5]] == [True, True, False, False, False]
 
 
 def test_of_the_runs_that_read_an_entry_the_last_are_named_and_all_are_counted(
