@@ -194,6 +194,12 @@ class TrailWrite:
             return "retired" if self.entry.retired_at else "present"
         return self.tombstone.reason if self.tombstone else "expired"
 
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the entry was written again at its address since: what this write said is kept nowhere."""
+        address = self.entry.address if self.entry else None
+        return address is not None and self.event.timestamp < address.updated_at
+
 
 @dataclass(frozen=True, slots=True)
 class TrailRead:

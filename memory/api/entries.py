@@ -18,6 +18,7 @@ from memory.host.models import RunStatus
 from memory.host.paging import DEFAULT_LIMIT
 from memory.host.tenancy import TenantScope, scope_of
 from memory.ledger import retirement
+from memory.wire import instant
 
 if TYPE_CHECKING:
     from memory.models.entry import MemoryEntry
@@ -137,7 +138,8 @@ def memory_entry(request: Request, memory_id: str) -> Response:
     scope = scope_of(request)
     row = _find(scope, memory_id, timezone.now())
     found = serializers.PROVENANCE.document(provenance.provenance_of_entry(scope, row))
-    return Response({"memoryRef": row.memory_ref, "entry": serializers.entry_of(row), "provenance": found})
+    hidden = {"retiredAt": instant(row.retired_at)} if row.retired_at else {}
+    return Response({"memoryRef": row.memory_ref, "entry": serializers.entry_of(row), "provenance": found, **hidden})
 
 
 def _find(scope: TenantScope, memory_id: str, now: datetime) -> "MemoryEntry":

@@ -84,11 +84,16 @@ def read(scope: TenantScope, uri: str, *, now: datetime) -> JSONObject:
 
 
 def _entry(scope: TenantScope, wire_id: str, now: datetime) -> str:
+    return entry_text(find_live(scope, wire_id, now=now))
+
+
+def find_live(scope: TenantScope, wire_id: str, *, now: datetime) -> "MemoryEntry":
+    """Return the entry; one that is retired is not there for agents."""
     entry_id = ids.parse("mem", wire_id)
     row = adapter.console.find_entry(scope, entry_id, now=now) if entry_id else None
-    if row is None:
+    if row is None or row.retired_at:
         raise NotFound("There is no memory entry by that id.")
-    return entry_text(row)
+    return row
 
 
 def _archive(scope: TenantScope, wire_id: str) -> str:

@@ -16,10 +16,10 @@ import orjson
 from django.db import transaction
 from rest_framework.exceptions import APIException
 
-from memory import adapter, external_runs, ledger_search, provenance
+from memory import external_runs, ledger_search, provenance
 from memory.api import serializers
 from memory.host import access, audit, denials, idempotency_keys, ids, json_schemas
-from memory.host.errors import Forbidden, IdempotencyInFlight, Invalid, NotFound, Refusal
+from memory.host.errors import Forbidden, IdempotencyInFlight, Invalid, Refusal
 from memory.host.http import STRING, TEXT, Schema, Text, also, checked, closed, listed, nullable, words
 from memory.host.idempotency_keys import StoredAnswer
 from memory.host.json_types import JSONObject
@@ -253,10 +253,7 @@ def _count(page: LedgerPage, more: str) -> str:
 
 
 def _get(call: Call) -> Result:
-    entry_id = ids.parse("mem", call.given["id"])
-    row = adapter.console.find_entry(call.scope, entry_id, now=call.now) if entry_id else None
-    if row is None:
-        raise NotFound("There is no memory entry by that id.")
+    row = resources.find_live(call.scope, call.given["id"], now=call.now)
     found = serializers.PROVENANCE.document(provenance.provenance_of_entry(call.scope, row))
     document = {"memoryRef": row.memory_ref, "entry": serializers.entry_of(row), "provenance": found}
     return Result([resources.entry_text(row)], document | {"notice": NOTICE}, [ids.wire("mem", row.id)])

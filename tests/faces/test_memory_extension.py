@@ -66,10 +66,12 @@ def test_an_entry_is_retired_and_restored_by_those_who_may(client: Client) -> No
         assert (retired.status_code, retired.json()["id"]) == (200, mem_id)
         assert retired.json()["retiredAt"] is not None
     assert building.contents(building.scope()) == []
+    assert client.get(address, **operator).json()["retiredAt"] == retired.json()["retiredAt"]
     audited = AuditRecord.objects.filter(target=mem_id, action__startswith="memory.").values_list("action", flat=True)
     assert list(audited) == ["memory.retired"]
     restored = send(client, f"{address}:restore", {}, **operator)
     assert (restored.status_code, restored.json()["retiredAt"]) == (200, None)
+    assert "retiredAt" not in client.get(address, **operator).json()
     assert building.contents(building.scope()) == ["the code is 4711"]
 
 

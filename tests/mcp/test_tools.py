@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 from jsonschema import Draft202012Validator
 
+from memory import ledger
 from memory.host import audit, ids, vault
 from memory.host.models import AuditRecord
 from memory.passes import archives
@@ -202,6 +203,18 @@ def test_entries_and_archives_are_resources(model: Models) -> None:
         head, _, rest = found["text"].partition("\n")
         assert (found["uri"], NOTICE in head, words in rest) == (uri, True, True)
     assert {record.target for record in recorded(action="mcp.read")} == {kept, ids.wire("arc", archive.id)}
+
+
+def test_a_retired_entry_is_not_there_for_agents_by_its_id_either(model: Models) -> None:
+    (kept,) = building.remember("acme", "the owl").entries
+    agent, owner, entry_id = model(), building.scope(), ids.parse("mem", kept)
+    assert entry_id
+    ledger.retirement.retire_entry(owner, entry_id, reason="planted", now=timezone.now())
+    assert agent.call("memory_get", id=kept) == agent.call("memory_get", id=NOBODYS)
+    asked = agent.ask("resources/read", uri=f"openwop://memory/{kept}")
+    assert asked["error"]["data"]["error"] == "not_found"
+    ledger.retirement.restore_entry(owner, entry_id, now=timezone.now())
+    assert agent.call("memory_get", id=kept)["isError"] is False
 
 
 def test_an_archive_that_was_withdrawn_is_gone(model: Models) -> None:

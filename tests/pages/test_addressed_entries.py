@@ -315,6 +315,16 @@ def test_the_log_of_an_agent_has_a_name_and_tells_what_happened(ada: Client, sig
     assert sign_in("globex").get(f"/runs/{run_id}").status_code == 404
 
 
+def test_an_earlier_write_is_not_shown_with_what_a_later_one_says(ada: Client) -> None:
+    mem_id = remember(value={"text": "pay the baker"})
+    caller = Caller(building.scope(name="leaked"), "billing-01")
+    entries.update(caller, ids.parse("mem", mem_id), 1, {"value": {"text": "pay Zebra Trading"}}, now=timezone.now())
+    run_id = ids.wire("run", Run.objects.get(system=True, workflow_id="openintent-agent").id)
+    shown = body_of(ada.get(f"/runs/{run_id}"))
+    assert (shown.count("pay Zebra Trading"), shown.count("Written again since")) == (1, 1)
+    assert shown.index("Written again since") < shown.index("pay Zebra Trading")
+
+
 def test_a_fragment_of_the_list_has_the_badges_too(ada: Client) -> None:
     remember()
     assert "over OpenIntent" in body_of(ada.get("/memory?tier=episodic", **HTMX))
