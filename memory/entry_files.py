@@ -477,7 +477,7 @@ def record_import(scope: TenantScope, run_id: UUID, details: JSONMapping, *, now
 OF_ADDRESS = ("tier", "namespace", "key", "version", "pinned", "priority", "sensitivity", "sealed")
 COLUMNS = (
     "id", "memoryRef", "agentId", "nodeId", "runId", "content", "tags", "createdAt", "expiresAt", "state",
-    *OF_ADDRESS, *(f"origin.{name}" for name in origins.MEMBERS),
+    *OF_ADDRESS, *(f"origin.{name}" for name in origins.MEMBERS), "principal", "retiredAt",
 )  # fmt: skip
 NOTHING_MORE = "," * (len(OF_ADDRESS) + len(origins.MEMBERS) - 1)
 # What another host takes of an address.
@@ -500,6 +500,7 @@ def document_of(entry: Exported) -> JSONObject:
         "runId": entry.run_id,
         "nodeId": entry.node_id or None,
         "agentId": entry.agent_id or None,
+        "principal": entry.principal or None,
         "state": "retired" if entry.hidden_at else "present",
         **retired,
         **address_document(entry.address),
@@ -531,8 +532,9 @@ def _csv_lines(rows: Sequence[Exported]) -> str:
     return "".join(
         f"{own},{cells[ref]},{cells[agent]},{cells[node]},{run},{_cell(content)},{tags[labels]},{instant(made)},"
         f"{instant(ends) if ends else ''},{'retired' if hidden else 'present'},"
-        f"{_more_cells(address, origin) if address or origin else NOTHING_MORE}\r\n"
-        for own, run, labels, made, ends, hidden, ref, content, _, node, agent, _, _, address, origin in rows
+        f"{_more_cells(address, origin) if address or origin else NOTHING_MORE},"
+        f"{by},{instant(hidden) if hidden else ''}\r\n"
+        for own, run, labels, made, ends, hidden, ref, content, _, node, agent, by, _, _, address, origin in rows
     )
 
 

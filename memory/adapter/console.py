@@ -321,6 +321,7 @@ class Exported(NamedTuple):
     subject: str
     node_id: str
     agent_id: str
+    principal: str
     sealed: bool
     position: int
     address: EntryAddress | None = None
@@ -349,7 +350,7 @@ class Exported(NamedTuple):
         return sql.wire_instant(self.hidden_at) if self.hidden_at else ""
 
 
-TOLD = ("memory_ref", "content", "subject", "node_id", "agent_id", "sealed", "position")
+TOLD = ("memory_ref", "content", "subject", "node_id", "agent_id", "principal", "sealed", "position")
 
 
 def export_rows(scope: TenantScope, rows: QuerySet[MemoryEntry]) -> list[Exported]:

@@ -166,7 +166,8 @@ def one_of(choices: Collection[str], name: str, word: str) -> str:
 
 
 def moment_of(request: HttpRequest, name: str, *, end: bool = False) -> datetime | None:
-    """Parse a day (UTC) or an RFC 3339 time parameter; None when it is absent, anything else is refused.
+    """Parse a day (UTC) or an RFC 3339 time, to the minute at least, which is UTC without an offset; None when the
+    parameter is absent, anything else is refused.
 
     A day begins at midnight; as the ``end`` of a period it is included in it.
     """
@@ -177,11 +178,13 @@ def moment_of(request: HttpRequest, name: str, *, end: bool = False) -> datetime
         if DAY.fullmatch(text):
             return datetime.fromisoformat(text).replace(tzinfo=UTC) + timedelta(days=int(end))
         at = datetime.fromisoformat(text.upper().replace(" ", "+"))  # an unencoded plus sign arrives as a space
-        if at.tzinfo and 1970 <= at.year < 9000:
-            return at
+        if 1970 <= at.year < 9000:
+            return at if at.tzinfo else at.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
         pass
-    raise Invalid(errors=[{"field": name, "message": "must be a day (2026-01-31) or an RFC 3339 time with its offset"}])
+    raise Invalid(
+        errors=[{"field": name, "message": "must be a day (2026-01-31) or a time (2026-01-31T17:45, or RFC 3339)"}]
+    )
 
 
 @dataclass(frozen=True, slots=True)

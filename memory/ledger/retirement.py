@@ -39,7 +39,7 @@ def retire_entry(scope: TenantScope, entry_id: UUID, *, reason: str, now: dateti
         position = advance_head(scope.tenant_id, entries=-1, retired=1)
         Retirement(tenant_id=scope.tenant_id, entry_id=entry.id, from_position=position).insert(by=WRITER)
         addressed.release_keys(scope.tenant_id, [entry.id])
-        _record_change(scope, entry, at=now, retired=said, now=now)
+        _record_change(scope, entry, at=now, retired=said, audited=said, now=now)
     return entry
 
 

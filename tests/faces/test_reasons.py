@@ -196,6 +196,11 @@ def test_a_rejecting_vote_reads_with_its_reason_until_it_is_forgotten(acme: Worl
 # Reasons of acts that leave nothing but an audit record.
 
 
+def a_retirement(acme: World, reason: str) -> None:
+    made = building.write(acme.scope, building.open_run(acme.scope), "a red pump")
+    ledger.retirement.retire_entry(acme.scope, made.id, reason=reason, now=timezone.now())
+
+
 def a_restore(acme: World, reason: str) -> None:
     entry = MemoryEntry.objects.get(id=ids.parse("mem", acme.entry) or "")
     ledger.retirement.retire_entry(acme.scope, entry.id, reason="", now=timezone.now())
@@ -235,6 +240,7 @@ def an_override(acme: World, reason: str) -> None:
 
 
 ACTS: dict[str, Callable[[World, str], None]] = {
+    "memory.retired": a_retirement,
     "memory.restored": a_restore,
     "memory.corrected": a_correction,
     "artifact.enabled": a_start,
@@ -267,7 +273,7 @@ def test_the_reason_of_each_act_is_shown_with_its_audit_record_until_its_subject
     tenant_id = acme.scope.tenant_id
     assert PERSON not in json.dumps(list(AuditRecord.objects.of(tenant_id).values("target", "details")))
     done = forget(acme)
-    assert done.receipt["stores"]["reasons on the audit log"]["erased"] == len(ACTS)
+    assert done.receipt["stores"]["reasons on the audit log"]["erased"] == len(ACTS) + 1, "a correction retires too"
     assert "names on the audit log" not in [store for store, each in done.receipt["stores"].items() if each["stays"]]
     assert {action: said_of(acme, ada, action) for action in ACTS} == dict.fromkeys(ACTS, ["[erased]"] * 4)
     assert PERSON not in everything_stored()

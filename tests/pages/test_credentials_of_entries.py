@@ -1,5 +1,7 @@
 """Which key wrote an entry: kept with the entry, whichever door it came through, and asked for by the ledger."""
 
+import csv
+import io
 import json
 from typing import Any
 from urllib.parse import urlencode
@@ -107,4 +109,7 @@ def test_the_ledger_offers_the_keys_by_their_names_and_an_entry_leads_to_the_res
     assert ("planted" in narrowed, "kestrel" in narrowed) == (True, False)
     [entry] = json.loads(body_of(ada.get(f"/memory?by={leaked.id}&format=json")))["entries"]
     assert f'href="/memory?by={leaked.id}"' in body_of(ada.get(f"/memory/{entry['id']}"))
+    ada.post(f"/memory/{entry['id']}/retire")
+    [row] = csv.DictReader(io.StringIO(body_of(ada.get(f"/memory?by={leaked.id}&state=all&format=csv"))))
+    assert (row["principal"], row["state"], row["retiredAt"][:4]) == (leaked.id, "retired", f"{timezone.now():%Y}")
     assert f'href="/memory?by={leaked.id}"' in body_of(ada.get(reverse("keys")))

@@ -49,12 +49,12 @@ STATEMENTS = {
         "workspace-file"
     ),
     13: (
-        "agent agents archive-withdraw commitment memory-entry-lineage memory-entry-retire memory-import namespaces "
+        "agent agents archive-withdraw commitment memory-entry-lineage memory-import namespaces "
         "run-answer webhook workflow-file"
     ),
-    14: "forget memory-export memory-selected namespace operators",
-    15: "forget-confirm operator-sessions runs",
-    16: "archive archives consolidation forget-request settings",
+    14: "forget memory-export namespace operators",
+    15: "forget-confirm memory-entry-retire operator-sessions runs",
+    16: "archive archives consolidation forget-request memory-selected settings",
     17: "agent-tab commitments memory needs-you pass",
     18: "artifact installed",
     19: "nights",

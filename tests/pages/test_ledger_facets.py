@@ -56,6 +56,7 @@ def test_the_ledger_is_asked_for_what_was_written_in_a_time(ada: Client) -> None
         ("age=24h", {"just now", "the morning's"}),
         (f"until={(now - 2 * HOUR).isoformat()}".replace("+", "%2B"), {"the morning's", "yesterday's"}),
         (f"since={(now - 4 * HOUR):%Y-%m-%dT%H:%M:%SZ}&until={(now - 2 * HOUR):%Y-%m-%dT%H:%M:%SZ}", {"the morning's"}),
+        (f"since={(now - 4 * HOUR):%Y-%m-%dT%H:%M}&until={(now - 2 * HOUR):%Y-%m-%dT%H:%M}", {"the morning's"}),
         (
             f"since={now - 48 * HOUR:%Y-%m-%d}",
             {"just now", "the morning's", "yesterday's"},
