@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import TypeVar, cast
 from uuid import UUID
@@ -17,7 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from memory.api.credentials import KEY, OPERATOR
 from memory.forms import InviteForm, KeyForm, SecretForm
-from memory.host import access, exports, ids, key_management, operators, pages, sessions, tenancy, vault
+from memory.host import access, exports, ids, key_management, operators, pages, runs, sessions, tenancy, vault
 from memory.host.api_keys import NewKey
 from memory.host.json_types import JSONObject
 from memory.host.models import Operator
@@ -30,6 +31,8 @@ from memory.host.tenancy import TenantScope
 from memory.host.vault import SecretRecord
 from memory.wire import instant
 
+REVOKE = "Revoke"
+UNFINISHED, UNFINISHED_NAMED = 100, 5  # runs that are counted, and named, before a key is revoked
 FIELDS = {"expiresAt": "expires_at", "operator": "email"}
 CONNECT = "manifest:read"
 SESSION_COLUMNS = ("browser", "tenant", "network", "signedInAt", "expiresAt", "current")
@@ -184,13 +187,23 @@ def _ask_about_key(request: HttpRequest, key_id: str, verb: str, icon: str, cons
         messages.info(request, f"The key is {found.state} already.")
         return redirect("keys")
     row = found.row
-    facts = {
+    facts: dict[str, str | datetime | None] = {
         "Key": row.name or "unnamed",
         "Id": key_id,
         "Agents": ", ".join(row.agents) or "any",
         "Belongs to": found.person or "a service account",
         "Last used": row.last_used_at,
     }
+    see = {
+        "Entries that it wrote": f"{reverse('memory')}?by={key_id}",
+        "Runs that it started": f"{reverse('runs')}?by={key_id}",
+        "Its audit records": f"{reverse('audit')}?actor={key_id}",
+    }
+    if verb == REVOKE and (going_on := runs.unfinished_of(row.tenant_id, key_id, most=UNFINISHED + 1)):
+        number = f"{UNFINISHED}+" if len(going_on) > UNFINISHED else str(len(going_on))
+        facts["Unfinished runs"] = f"{number}: they go on, also without the key, until they end or are cancelled"
+        for run_id in going_on[:UNFINISHED_NAMED]:
+            see[f"Unfinished run …{run_id.hex[-6:]}"] = reverse("run", args=[ids.wire("run", run_id)])
     return pages.ask(
         request,
         pages.Question(
@@ -202,11 +215,7 @@ def _ask_about_key(request: HttpRequest, key_id: str, verb: str, icon: str, cons
             back=reverse("keys"),
             back_words="API keys",
             sent={"last": row.rotated_at.isoformat() if row.rotated_at else ""},
-            see={
-                "Entries that it wrote": f"{reverse('memory')}?by={key_id}",
-                "Runs that it started": f"{reverse('runs')}?by={key_id}",
-                "Its audit records": f"{reverse('audit')}?actor={key_id}",
-            },
+            see=see,
         ),
         now=now,
     )
@@ -218,7 +227,7 @@ def key_revoke(request: HttpRequest, key_id: str) -> HttpResponse:
     """The key opens nothing from now on, once the question is answered."""
     if request.method != "POST":
         consequence = "Programs that use it are refused at once, and their streams end. This cannot be undone."
-        return _ask_about_key(request, key_id, "Revoke", "ban", consequence)
+        return _ask_about_key(request, key_id, REVOKE, "ban", consequence)
     key_management.revoke(tenancy.scope_of(request), ids.parse("key", key_id), now=timezone.now())
     messages.success(request, "The key is revoked.")
     return redirect("keys")

@@ -113,3 +113,18 @@ def test_the_ledger_offers_the_keys_by_their_names_and_an_entry_leads_to_the_res
     [row] = csv.DictReader(io.StringIO(body_of(ada.get(f"/memory?by={leaked.id}&state=all&format=csv"))))
     assert (row["principal"], row["state"], row["retiredAt"][:4]) == (leaked.id, "retired", f"{timezone.now():%Y}")
     assert f'href="/memory?by={leaked.id}"' in body_of(ada.get(reverse("keys")))
+
+
+def test_who_revokes_a_key_is_shown_its_runs_that_go_on(ada: Client, client: Client) -> None:
+    leaked = Key(client, name="ci-bot")
+    asked = f"/settings/keys/{leaked.id}/revoke"
+    leaked.put("limit", "100")
+    leaked.run("planted")
+    assert "Unfinished runs" not in body_of(ada.get(asked)), "one ended, and the agent's log never does"
+    gate = {"title": "Go on", "artifactId": "a", "artifactType": "document", "actions": ["accept", "reject"]}
+    building.install("acme", building.definition("asks", building.node("gate", "core.approvalGate", gate)))
+    run = building.execute(leaked.scope, "asks")
+    shown = body_of(ada.get(asked))
+    assert "1: they go on, also without the key" in shown
+    assert f'href="/runs/{ids.wire("run", run.id)}"' in shown
+    assert "Unfinished runs" not in body_of(ada.get(f"/settings/keys/{leaked.id}/rotate"))
