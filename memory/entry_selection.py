@@ -181,20 +181,25 @@ class Reach:
     replaced: "Replaced"
     looked_at: int
 
+    @property
+    def is_empty(self) -> bool:
+        return not (self.readers.total or self.archives or self.replaced.entries)
 
-def reach_of(scope: TenantScope, entry_ids: Sequence[UUID], *, whose: str = "", now: datetime) -> Reach:
-    """Return where these entries, all of the principal ``whose`` if one is named, have gone."""
+
+def reach_of(scope: TenantScope, entry_ids: Sequence[UUID], *, whose: str = "", named: int = 0, now: datetime) -> Reach:
+    """Return where these entries, all of the principal ``whose`` if one is named, have gone; the last ``named`` of the
+    runs by name, 20 if it is 0."""
     scope.check("runs:read")
-    readers = recordings.readers_of(scope.tenant_id, entry_ids, size=NAMED)
+    readers = recordings.readers_of(scope.tenant_id, entry_ids, size=named or NAMED)
     made = archives.archives_of_sources(scope.tenant_id, entry_ids)
     rows = archives.visible_archives(scope).defer("body").filter(id__in=made).order_by("-id")
     return Reach(readers, list(rows), replaced_by(scope, entry_ids, whose=whose, now=now), len(entry_ids))
 
 
-def reach_of_all(scope: TenantScope, matching: Matching, *, now: datetime) -> Reach:
+def reach_of_all(scope: TenantScope, matching: Matching, *, named: int = 0, now: datetime) -> Reach:
     """``reach_of`` for the newest ``LOOKED_AT`` entries that match."""
     every = chain.from_iterable(ledger_search.every_match(scope, matching.wanted, upto=matching.upto, now=now))
-    return reach_of(scope, list(islice(every, LOOKED_AT)), whose=matching.wanted.principal, now=now)
+    return reach_of(scope, list(islice(every, LOOKED_AT)), whose=matching.wanted.principal, named=named, now=now)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,8 @@ from operator import attrgetter, or_
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import BigIntegerField, F, Func, Q, QuerySet
+from django.db.models.lookups import LessThanOrEqual
 
 from memory import adapter, embeddings, ledger
 from memory.adapter.console import Sampled
@@ -256,7 +257,7 @@ def every_match(scope: TenantScope, wanted: LedgerFilter, *, upto: int, now: dat
         return
     after = None
     while True:
-        rows = _newest(scope, wanted, now, after).filter(position__lte=upto)
+        rows = _newest(scope, wanted, now, after).filter(LessThanOrEqual(PLAIN_POSITION, upto))
         chunk = list(rows.values_list("id", flat=True)[: sql.CHUNK])
         if not chunk:
             return
@@ -591,6 +592,8 @@ def _written_by(
 
 
 SAMPLED = 1_000
+# Not looked up in the index of positions, which would lead to nearly every entry.
+PLAIN_POSITION = Func(F("position"), template="(+%(expressions)s)", output_field=BigIntegerField())
 AGES = {"1h": timedelta(hours=1), "24h": timedelta(hours=24), "7d": timedelta(days=7), "30d": timedelta(days=30)}
 # The fields of the filter whose values are offered with their counts, in the order of the page.
 FACETS = ("agent", "node", "tag", "subject", "memory_ref", "system", "principal", "tier", "sensitivity")

@@ -156,7 +156,8 @@ def readers_of(tenant_id: UUID, entry_ids: Collection[UUID], *, size: int) -> Re
         served.setdefault(run_id, set()).add(entry_id)
         last[run_id] = max(last.get(run_id, read_at), read_at)
     newest = sorted(last, key=lambda run_id: (last[run_id], run_id), reverse=True)[:size]
-    known = Run.objects.of(tenant_id).only("tenant_id", "id", "workflow_id", "status").in_bulk_by_id(newest)
+    shown = ("tenant_id", "id", "workflow_id", "status", "principal")
+    known = Run.objects.of(tenant_id).only(*shown).in_bulk_by_id(newest)
     found = [Reader(known[run_id], len(served[run_id]), last[run_id]) for run_id in newest]
     return Readers(found, len(last), len(reads) <= COUNTED)
 

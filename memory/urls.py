@@ -25,6 +25,7 @@ from memory.views import (
 memory: list[URLPattern] = [
     path("memory", ledger.ledger, name="memory"),
     path("memory/selected", entries.selected, name="memory-selected"),
+    path("memory/reach", ledger.reach, name="memory-reach"),
     path("memory/export", ledger.ledger_export, name="memory-export"),
     path("memory/export/file", ledger.download, name="memory-export-file"),
     path("memory/export/remove", ledger.remove, name="memory-export-remove"),

@@ -403,7 +403,7 @@ def entries_by_id(scope: TenantScope, entry_ids: list[UUID], *, now: datetime) -
 def principals_of(scope: TenantScope, entry_ids: Sequence[UUID], *, now: datetime) -> set[str]:
     """Whose credentials made the last writes of these."""
     rows = visible_entries(scope, now=now).filter(sql.is_among("id", list(entry_ids)))
-    return set(rows.order_by().values_list("principal", flat=True).distinct())
+    return set(rows.values_list("principal", flat=True))
 
 
 def entries_with_writers(scope: TenantScope, entry_ids: list[UUID], *, now: datetime) -> dict[UUID, MemoryEntry]:

@@ -5,6 +5,7 @@ import json
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlencode
 
 from django import forms
 from django.contrib import messages
@@ -27,7 +28,7 @@ from memory import (
     run_timeline,
     tasks,
 )
-from memory.entry_selection import Matching
+from memory.entry_selection import Matching, Reach
 from memory.forget import plans
 from memory.forms import CorrectionForm, ReasonForm, RestoreForm, SelectionForm, TagForm
 from memory.host import access, audit_access, exports, ids, pages, proposal_links, tenancy
@@ -294,7 +295,7 @@ def retire(request: HttpRequest, mem_id: str) -> HttpResponse:
             messages.success(request, "The entry is retired. Runs that start from now on do not read it.")
             return redirect("memory-entry", mem_id)
     context = {"nav": "memory", "entry": found, "mem_id": mem_id, "form": form, "now": now}
-    context["reach"] = entry_selection.reach_of(scope, [found.id], now=now)
+    context |= _reached(scope, entry_selection.reach_of(scope, [found.id], now=now))
     return pages.render(request, "memory/retire.html", context, status=422 if form.is_bound else 200)
 
 
@@ -356,8 +357,22 @@ def selected(request: HttpRequest) -> HttpResponse:
     context = {"nav": "memory", "now": now, "entries": chosen, "action": action, "back": back, "form": form}
     context |= {"conflict": conflict, "permalink": "", "is_tagging": action in entry_selection.TAGGING}
     if action == entry_selection.RETIRE:
-        context["reach"] = entry_selection.reach_of(scope, [each.id for each in chosen], now=now)
+        context |= _reached(scope, entry_selection.reach_of(scope, [each.id for each in chosen], now=now))
     return pages.render(request, "memory/selected.html", context, status=status)
+
+
+def _gone_to(scope: TenantScope, query: str, now: datetime) -> str:
+    """The page that says where retired entries have gone; of none that anything has read, the list of them."""
+    asked = {**dict(parse_qsl(query)), "state": "all"}
+    matching = Matching.now(scope, ledger_pages.filter_of(urlencode(asked), now))
+    is_empty = entry_selection.reach_of_all(scope, matching, now=now).is_empty
+    return reverse("memory" if is_empty else "memory-reach", query=asked)
+
+
+def _reached(scope: TenantScope, found: Reach) -> dict[str, object]:
+    """Where entries have gone, and what those are called who started the runs that read them."""
+    starters = {each.run.principal for each in found.readers.last}
+    return {"reach": found, "names": access.names_of(scope.tenant_id, starters) if starters else {}}
 
 
 def _subjects(request: HttpRequest, given: QueryDict, back: str) -> HttpResponse:
@@ -396,7 +411,7 @@ def _all_that_match(request: HttpRequest, action: str, given: QueryDict, back: s
         if sent.result is not None:
             noun = "entry is" if sent.result == 1 else "entries are"
             messages.success(request, f"{sent.result} {noun} {entry_selection.DONE[action]}.")
-            return redirect(back)
+            return redirect(_gone_to(scope, query, now) if action == entry_selection.RETIRE else back)
         conflict, status = sent.conflict, sent.status
     matching = Matching.now(scope, wanted)
     page = ledger_search.ledger_page(scope, wanted, size=SAMPLE, now=now)
@@ -404,7 +419,7 @@ def _all_that_match(request: HttpRequest, action: str, given: QueryDict, back: s
     context |= {"form": form, "conflict": conflict, "permalink": "", "query": query, "upto": matching.upto}
     context |= {"is_tagging": action in entry_selection.TAGGING}
     if action == entry_selection.RETIRE:
-        context["reach"] = entry_selection.reach_of_all(scope, matching, now=now)
+        context |= _reached(scope, entry_selection.reach_of_all(scope, matching, now=now))
     return pages.render(request, "memory/selected.html", context, status=status)
 
 

@@ -15,7 +15,17 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory import adapter, entry_files, ledger_exports, ledger_search, saved_filters, tasks
+from memory import (
+    adapter,
+    entry_files,
+    entry_selection,
+    ledger_exports,
+    ledger_search,
+    recordings,
+    saved_filters,
+    tasks,
+)
+from memory.entry_selection import Matching
 from memory.forms import ExportForm, SavedFilterForm
 from memory.host import access, exports, ids, pages, tenancy
 from memory.host.errors import Conflict
@@ -24,8 +34,10 @@ from memory.host.pages import Chip, Facet, Option
 from memory.host.tenancy import TenantScope
 from memory.ledger_search import FacetCounts, LedgerFilter, LedgerPage
 from memory.models import Pass
+from memory.recordings import Reader
 from memory.run_timeline import OPENINTENT
 from memory.templatetags.memory_words import last_part
+from memory.wire import instant
 
 # Query parameter -> field of the filter.
 FIELDS = {each.parameter: name for name, each in ledger_search.FIELDS.items()}
@@ -149,7 +161,9 @@ def _filter_items(request: HttpRequest) -> list[tuple[str, str]]:
 def _saved(request: HttpRequest, scope: TenantScope) -> dict[str, object]:
     query = urlencode(_filter_items(request))
     offered = [] if pages.wants_fragment(request) else saved_filters.list_filters(scope, saved_filters.LEDGER)
-    return {"views": offered, "query": query, "me": scope.principal.id}
+    gone = {"state": "all", **dict(_filter_items(request))}
+    where = f"{reverse('memory-reach')}?{urlencode(gone)}" if scope.can("runs:read") else ""
+    return {"views": offered, "query": query, "me": scope.principal.id, "where": where}
 
 
 def _acts(scope: TenantScope, wanted: LedgerFilter, page: ledger_search.LedgerPage, now: datetime) -> dict[str, object]:
@@ -294,6 +308,39 @@ def _facet(name: str, chosen: str, counted: FacetCounts, principals: Mapping[str
 def _node_name(node_id: str) -> str:
     """What a facet calls a node; what an agent writes over OpenIntent, outside of a task, no node wrote."""
     return "None: over OpenIntent" if node_id == OPENINTENT else node_id
+
+
+READER_COLUMNS = ("runId", "workflowId", "status", "startedBy", "entriesRead", "lastReadAt")
+
+
+@pages.parameters(*FIELDS, *TIMES, "format")
+@require_safe
+def reach(request: HttpRequest) -> HttpResponseBase:
+    """Where the entries that the address filters have gone: which runs read them, which archives keep their text, and
+    what they replaced. Its files have the runs."""
+    scope, now = tenancy.scope_of(request), timezone.now()
+    matching = Matching.now(scope, wanted_of(request, now))
+    if file_format := pages.file_format(request):
+        found = entry_selection.reach_of_all(scope, matching, named=recordings.COUNTED, now=now)
+        rows = map(_reader_row, found.readers.last)
+        return exports.listing(file_format, "readers", rows, columns=READER_COLUMNS)
+    found = entry_selection.reach_of_all(scope, matching, now=now)
+    page = ledger_search.ledger_page(scope, matching.wanted, size=1, now=now)
+    context = {"nav": "memory", "now": now, "reach": found, "page": page, "chips": _chips_set(request, scope)}
+    context["names"] = access.names_of(scope.tenant_id, {each.run.principal for each in found.readers.last})
+    context["list"] = reverse("memory") + pages.address(request).removeprefix(request.path)
+    return pages.render(request, "memory/reach.html", context | pages.files(request))
+
+
+def _reader_row(each: Reader) -> dict[str, object]:
+    return {
+        "runId": ids.wire("run", each.run.id),
+        "workflowId": each.run.workflow_id,
+        "status": each.run.status,
+        "startedBy": each.run.principal,
+        "entriesRead": each.entries,
+        "lastReadAt": instant(each.last_at),
+    }
 
 
 CONTENT_TYPES = {

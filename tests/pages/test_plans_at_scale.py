@@ -46,6 +46,7 @@ PAGES = (
     "/memory?node=node-1",
     "/memory?by=key-1",
     "/memory?by=key_nobody",
+    "/memory/reach?by=key-1&state=all",
     "/memory?ref=notes",
     "/memory?tag=common",
     "/memory?tag=rare",

@@ -1,6 +1,9 @@
 """Entries that are selected in the ledger and retired, restored or protected at once: all of them, or none."""
 
+import csv
 import html
+import io
+import json
 from typing import Any
 from uuid import UUID
 
@@ -120,13 +123,13 @@ def test_what_is_offered_again_is_the_last_that_a_revoked_key_has_not_written() 
     for entry_id in (*first, bad[0]):
         ledger.retirement.retire_entry(good, entry_id, reason="", now=timezone.now())
 
-    def offered(**whose: str) -> list[str]:
+    def offered(whose: str = "") -> list[str]:
         chosen = [bad[1], bad[2]]
-        found = entry_selection.reach_of(good, chosen, **whose, now=timezone.now()).replaced
+        found = entry_selection.reach_of(good, chosen, whose=whose, now=timezone.now()).replaced
         return sorted(each.content for each in found.entries)
 
     assert offered() == ["Doppio 90", "Moka 300"], "a key may have written over its own"
-    assert offered(whose=leaked.principal.id) == ["Doppio 1000", "Moka 300"]
+    assert offered(leaked.principal.id) == ["Doppio 1000", "Moka 300"]
     key_id = ids.parse("key", leaked.principal.id)
     assert key_id
     api_keys.revoke_api_key(good.tenant_id, key_id, now=timezone.now())
@@ -148,6 +151,37 @@ def test_more_than_a_page_of_what_was_replaced_is_counted_and_offered_part_by_pa
     send(ada, "restore", made[2:5])
     shown = body_of(ada.get(f"/memory/{made[-1]}/retire"))
     assert [f'href="/memory/{each}"' in shown for each in made[:5]] == [True, True, False, False, False]
+
+
+@pytest.mark.engines
+def test_who_read_what_a_filter_finds_is_a_page_and_a_file_also_after_it_was_retired(
+    ada: Client, sign_in: SignIn
+) -> None:
+    mem_ids = building.remember("acme", "price is 5", "color is red", memory_ref="notes").entries
+    run = recalled("pricing")
+    started_by = run.principal
+    where = "/memory/reach?state=all&amp;ref=notes"
+    assert f'href="{where}"' in body_of(ada.get("/memory?ref=notes"))
+    form = {"action": "retire", "all": "yes", "matching": "ref=notes", "upto": "99999"}
+    answer = ada.post("/memory/selected", form)
+    assert answer["Location"] == "/memory/reach?ref=notes&state=all"
+    shown = body_of(ada.get(answer["Location"]))
+    assert f'href="/runs/{ids.wire("run", run.id)}"' in shown
+    assert 'href="/memory?ref=notes&amp;state=all"' in shown
+    told = json.loads(body_of(ada.get("/memory/reach?ref=notes&state=all&format=json")))
+    [row] = told["readers"]
+    assert (row["runId"], row["entriesRead"], row["startedBy"]) == (ids.wire("run", run.id), 2, started_by)
+    [line] = csv.DictReader(io.StringIO(body_of(ada.get("/memory/reach?ref=notes&state=all&format=csv"))))
+    assert (line["runId"], line["workflowId"]) == (row["runId"], "pricing")
+    assert "No run has read them" in body_of(ada.get("/memory/reach?ref=elsewhere"))
+    assert "No run has read them" in body_of(sign_in("globex").get("/memory/reach?ref=notes&state=all"))
+    assert len(mem_ids) == 2
+
+
+def test_all_that_match_and_nothing_read_leads_back_to_their_list(ada: Client) -> None:
+    building.remember("acme", "price is 5", memory_ref="notes")
+    form = {"action": "retire", "all": "yes", "matching": "ref=notes", "upto": "99999"}
+    assert ada.post("/memory/selected", form)["Location"] == "/memory?ref=notes&state=all"
 
 
 def test_of_the_runs_that_read_an_entry_the_last_are_named_and_all_are_counted(
