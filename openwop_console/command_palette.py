@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from memory import adapter, agents, artifact_stops, commitments, ledger_search
 from memory.forget import holds, plans
-from memory.host import ids, key_management, operators, pages, registrations, runs, webhooks
+from memory.host import access, ids, key_management, operators, pages, registrations, runs, webhooks
 from memory.host.models import ApiKey, Installation, Run
 from memory.host.tenancy import TenantScope
 from memory.ledger_search import LedgerFilter
@@ -124,8 +124,9 @@ def _keys(scope: TenantScope, words: str) -> list[Place]:
     if not scope.can("keys:manage"):
         return []
     rows = ApiKey.objects.of(scope.tenant_id).filter(name__icontains=words).order_by("-id")
-    named = [(name, ids.wire("key", row)) for row, name in rows.values_list("id", "name")[:OF_A_KIND]]
-    return [Place(name, "API key", f"{reverse('keys')}?{urlencode({LISTED_BY['keys']: key})}") for name, key in named]
+    found = [ids.wire("key", row) for row in rows.values_list("id", flat=True)[:OF_A_KIND]]
+    names, listed = access.names_of(scope.tenant_id, found), reverse("keys")
+    return [Place(names[key], "API key", f"{listed}?{urlencode({LISTED_BY['keys']: key})}") for key in found]
 
 
 def find_address(scope: TenantScope, words: str, *, now: datetime) -> str:

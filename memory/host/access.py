@@ -4,6 +4,7 @@ Fail-closed: a scope that is absent, unknown or cannot be resolved is not grante
 """
 
 import logging
+from collections import Counter
 from collections.abc import Collection, Iterable
 from datetime import datetime
 from functools import cache
@@ -147,21 +148,22 @@ def names_of(tenant_id: UUID, principals: Iterable[str]) -> dict[str, str]:
     keys = [found for text in wanted if (found := ids.parse("key", text))]
     operators = Operator.objects.of(tenant_id).filter(id__in=people).values_list("id", "email")
     programs = ApiKey.objects.of(tenant_id).filter(id__in=keys).values_list("id", "name", "owner__email")
+    called = {ids.wire("key", found): (name, email or "") for found, name, email in programs}
+    alike = {each for each, number in Counter(called.values()).items() if number > 1}
     return {
         **{ids.wire("usr", found): email for found, email in operators},
-        **{
-            key_id: key_name(key_id, name, email or "")
-            for found, name, email in programs
-            if (key_id := ids.wire("key", found))
-        },
+        **{key_id: key_name(key_id, *known, in_full=known in alike) for key_id, known in called.items()},
         "host": "the host",
     }
 
 
-def key_name(key_id: str, name: str, owner: str) -> str:
-    """Return a key's display name: ``rosa@acme.example by key ci-bot``, or its own name for a service account; the end
-    of its id stands for the name that it does not have."""
+def key_name(key_id: str, name: str, owner: str, *, in_full: bool = False) -> str:
+    """Return a key's display name: ``rosa@acme.example by key ci-bot``, or its own name for a service account.
+
+    The end of its id stands for the name that it does not have, and ``in_full`` after one that others have too.
+    """
     end = f"…{key_id[-6:]}"
+    name = f"{name} {end}" if name and in_full else name
     return f"{owner} by key {name or end}" if owner else name or f"API key {end}"
 
 

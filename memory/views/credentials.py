@@ -230,7 +230,7 @@ def key_revoke(request: HttpRequest, key_id: str) -> HttpResponse:
         return _ask_about_key(request, key_id, REVOKE, "ban", consequence)
     key_management.revoke(tenancy.scope_of(request), ids.parse("key", key_id), now=timezone.now())
     messages.success(request, "The key is revoked.")
-    return redirect("keys")
+    return redirect(reverse("keys", query={"id": key_id}))
 
 
 @pages.parameters()

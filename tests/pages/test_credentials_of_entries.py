@@ -98,12 +98,14 @@ def test_a_key_of_another_tenant_leads_to_nothing(client: Client) -> None:
 def test_the_ledger_offers_the_keys_by_their_names_and_an_entry_leads_to_the_rest(ada: Client, client: Client) -> None:
     leaked = Key(client, name="ci-bot")
     leaked.tell("planted")
-    unnamed = Key(client)
-    unnamed.tell("kestrel")
+    unnamed, *alike = Key(client), Key(client, name="nightly"), Key(client, name="nightly")
+    for each in (unnamed, *alike):
+        each.tell("kestrel")
     shown = body_of(ada.get("/memory"))
     assert f'name="by" value="{leaked.id}"' in shown
     assert "ci-bot" in shown
     assert f"API key …{unnamed.id[-6:]}" in shown
+    assert all(f"nightly …{each.id[-6:]}" in shown for each in alike), "two keys may have one name"
     narrowed = body_of(ada.get(f"/memory?by={leaked.id}"))
     assert "Key or person: ci-bot" in narrowed
     assert ("planted" in narrowed, "kestrel" in narrowed) == (True, False)
