@@ -362,11 +362,11 @@ def selected(request: HttpRequest) -> HttpResponse:
 
 
 def _gone_to(scope: TenantScope, query: str, now: datetime) -> str:
-    """The page that says where retired entries have gone; of none that anything has read, the list of them."""
+    """The page that says where retired entries have gone; empty when nothing has read them."""
     asked = {**dict(parse_qsl(query)), "state": "all"}
     matching = Matching.now(scope, ledger_pages.filter_of(urlencode(asked), now))
     is_empty = entry_selection.reach_of_all(scope, matching, now=now).is_empty
-    return reverse("memory" if is_empty else "memory-reach", query=asked)
+    return "" if is_empty else reverse("memory-reach", query=asked)
 
 
 def _reached(scope: TenantScope, found: Reach) -> dict[str, object]:
@@ -411,7 +411,7 @@ def _all_that_match(request: HttpRequest, action: str, given: QueryDict, back: s
         if sent.result is not None:
             noun = "entry is" if sent.result == 1 else "entries are"
             messages.success(request, f"{sent.result} {noun} {entry_selection.DONE[action]}.")
-            return redirect(_gone_to(scope, query, now) if action == entry_selection.RETIRE else back)
+            return redirect(_gone_to(scope, query, now) or back if action == entry_selection.RETIRE else back)
         conflict, status = sent.conflict, sent.status
     matching = Matching.now(scope, wanted)
     page = ledger_search.ledger_page(scope, wanted, size=SAMPLE, now=now)

@@ -290,7 +290,7 @@ def _until_ready(client: httpx.Client) -> None:
     assert answer.json() == {
         "ready": True,
         "reason": "",
-        "checks": {"database": True, "migrations": True, "worker": True},
+        "checks": {"database": True, "migrations": True, "vault": True, "worker": True},
     }
 
 
