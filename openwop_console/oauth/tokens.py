@@ -180,15 +180,16 @@ def end_if_spent(client_id: str, presented: str) -> None:
             _end_tokens(token.user_id, client_id)
 
 
-def issued(text: str) -> Any:
+def find_token(text: str) -> Any:
     """Return the access or refresh token with this text, valid or not; None where there is none."""
     kinds = (Token.Type.ACCESS_TOKEN, Token.Type.REFRESH_TOKEN)
     return Token.objects.by_value(text).filter(type__in=kinds).first()
 
 
-def end_with(token: Any) -> None:
-    """End what was issued together with a token that its client has revoked: with a refresh token, the access tokens
+def revoke_token(token: Any) -> None:
+    """End a token that its client revokes, whatever kind it said that it is, and with a refresh token the access tokens
     (RFC 7009, 2.1)."""
+    token.delete()
     if token.type == Token.Type.REFRESH_TOKEN:
         _end_tokens(token.user_id, token.client_id)
 

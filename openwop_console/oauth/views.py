@@ -258,18 +258,19 @@ class RevokeView(idp.RevokeView):  # type: ignore[misc]  # allauth is untyped
     """End a token for the client that it was issued to (RFC 7009), and with a refresh token its access tokens."""
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        found = tokens.issued(request.POST.get("token", ""))
+        found = tokens.find_token(request.POST.get("token", ""))
         if found and found.client_id != _client_of(request):
             return _refused("invalid_grant", "The token was issued to another client.")
         with transaction.atomic():
             answer: HttpResponse = super().post(request)
             if found and answer.status_code == 200:
-                tokens.end_with(found)
+                tokens.revoke_token(found)
         return answer
 
 
 def _client_of(request: HttpRequest) -> str:
-    return request.POST.get("client_id") or httpkit.extract_basic_auth(request.headers)[0] or ""
+    """The client that the request authenticates as: that of the header, where there is one, as the library takes it."""
+    return httpkit.extract_basic_auth(request.headers)[0] or request.POST.get("client_id") or ""
 
 
 @csrf_exempt

@@ -455,7 +455,13 @@ def test_a_client_revokes_its_own_tokens_and_with_a_refresh_token_all_of_its_acc
         assert revoke(other, name) == revoke(other, name, token_type_hint=name) == 400
     answer = other.client.post("/oauth/revoke", {"token": program.tokens["access_token"], "client_id": other.id})
     assert answer.json()["error"] == "invalid_grant"
-    assert (program.status(), revoke(program, "access_token"), program.status()) == (200, 200, 401)
+    evil = Program()
+    secret = evil.register("Evil", token_endpoint_auth_method="client_secret_basic").json()["client_secret"]
+    basic = base64.b64encode(f"{evil.id}:{secret}".encode()).decode()
+    sent = {"token": program.tokens["access_token"], "client_id": program.id}
+    assert evil.client.post("/oauth/revoke", sent, HTTP_AUTHORIZATION=f"Basic {basic}").status_code == 400
+    assert (program.status(), revoke(program, "access_token", token_type_hint="refresh_token")) == (200, 200)
+    assert program.status() == 401, "the hint only helps to find it"
     assert (program.refresh().status_code, program.status()) == (200, 200)
     assert (revoke(program, "refresh_token"), program.status(), program.refresh().status_code) == (200, 401, 400)
     assert revoke(program, "refresh_token") == 200, "it is none any more"
