@@ -4,6 +4,7 @@ Each record carries the SHA-256 of the JCS form (RFC 8785) of the previous one. 
 lock, so two appends never take the same number.
 """
 
+import logging
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -20,6 +21,7 @@ from memory.host.json_types import JSONObject
 from memory.host.models import AuditChain, AuditReason, AuditRecord, Interrupt
 from memory.host.models.audit import with_result
 
+log = logging.getLogger(__name__)
 WRITER = "memory.host.audit"
 # How many of the newest records the choices of a filter come from.
 OFFERED = 500
@@ -68,21 +70,27 @@ def append(
 
 def sign_checkpoints_anew(*, now: datetime) -> int:
     """Sign what a former ``OPENWOP_SECRET_KEY`` has signed with the present one, on record in each tenant's chain, so
-    that all of it verifies under the one advertised key (RFC 0218). Returns how many checkpoints that were."""
-    tenants = audit_chain.signed_formerly().values_list("tenant_id", flat=True).distinct()
+    that all of it verifies under the one advertised key (RFC 0218). Returns how many checkpoints that were.
+
+    A failure for one tenant is logged and does not stop the others.
+    """
+    tenants = audit_chain.signed_formerly().order_by().values_list("tenant_id", flat=True).distinct()
     return sum(_sign_anew(tenant_id, now) for tenant_id in list(tenants))
 
 
 def _sign_anew(tenant_id: UUID, now: datetime) -> int:
     done = 0
     after: int | None = -1
-    while after is not None:
-        with transaction.atomic():
-            numbers, after = audit_chain.sign_anew(tenant_id, after=after)
-            if numbers:
-                details = {"checkpoints": len(numbers), "firstAtSeq": numbers[0], "lastAtSeq": numbers[-1]}
-                append(tenant_id, actor="host", action="audit.checkpoints_signed_anew", details=details, now=now)
-        done += len(numbers)
+    try:
+        while after is not None:
+            with transaction.atomic():
+                numbers, after = audit_chain.sign_anew(tenant_id, after=after)
+                if numbers:
+                    details = {"checkpoints": len(numbers), "firstAtSeq": numbers[0], "lastAtSeq": numbers[-1]}
+                    append(tenant_id, actor="host", action="audit.checkpoints_signed_anew", details=details, now=now)
+            done += len(numbers)
+    except Exception:
+        log.exception("The checkpoints of tenant %s were not signed anew", tenant_id)
     return done
 
 

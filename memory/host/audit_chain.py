@@ -365,9 +365,9 @@ def _mint_grown(tenant_id: UUID, next_seq: int, now: datetime) -> bool:
 
 def signed_formerly(tenant_id: UUID | None = None) -> QuerySet[AuditCheckpoint]:
     """Return the checkpoints, of every tenant or one, that name a key from ``OPENWOP_SECRET_KEY_FALLBACKS``."""
-    former = [key.key_id for key in signing.public_keys(signing.CHECKPOINTS)[1:]]
+    current, *former = [key.key_id for key in signing.public_keys(signing.CHECKPOINTS)]
     rows = AuditCheckpoint.objects.of(tenant_id) if tenant_id else AuditCheckpoint.objects.all()
-    return rows.filter(key_id__in=former)
+    return rows.filter(key_id__in=set(former) - {current})
 
 
 @transaction.atomic

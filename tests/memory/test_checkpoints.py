@@ -192,7 +192,9 @@ def test_what_a_former_key_signed_is_signed_anew_once_and_on_record_and_what_nob
     former = signing.public_keys(signing.CHECKPOINTS)[0].key_id
     roots = list(AuditCheckpoint.objects.order_by("id").values_list("at_seq", "merkle_root", "created_at"))
     monkeypatch.setattr(audit_chain, "PAGE", 1)
-    with override_settings(SECRET_KEY="another", SECRET_KEY_FALLBACKS=["only-for-tests"]):
+    with override_settings(SECRET_KEY_FALLBACKS=["only-for-tests"]):
+        assert audit.sign_checkpoints_anew(now=NOW) == 0, "the same key twice"
+    with override_settings(SECRET_KEY="another", SECRET_KEY_FALLBACKS=["only-for-tests", "another"]):
         assert audit.sign_checkpoints_anew(now=NOW) == 2
         assert audit.sign_checkpoints_anew(now=NOW) == 0
     with override_settings(SECRET_KEY="another", SECRET_KEY_FALLBACKS=[]):
