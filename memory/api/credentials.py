@@ -107,6 +107,7 @@ def key(request: Request, key_id: str) -> Response:
 @api_view(["POST"])
 def key_rotate(request: Request, key_id: str) -> Response:
     scope, now = scope_of(request), timezone.now()
+    key_management.check_manager(scope, key_management.SCOPE)
     checked(Nothing, request.data)
     made = key_management.rotate(scope, ids.parse("key", key_id), now=now)
     return Response(_new_key_document(key_management.find(scope, made.key_id, now=now), made))

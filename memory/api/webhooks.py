@@ -166,6 +166,7 @@ def delivery_list(request: Request, webhook_id: str) -> Response:
 @operation("redeliverWebhook", scope=webhooks.SCOPE, gives={200: DELIVERY}, tag="webhooks")
 @api_view(["POST"])
 def delivery_again(request: Request, webhook_id: str, delivery_id: str) -> Response:
+    webhooks.check_manager(scope_of(request))
     checked(Nothing, request.data)
     wanted = ids.parse("whk", webhook_id), ids.parse("dlv", delivery_id)
     return Response(DELIVERY.document(webhooks.redeliver(scope_of(request), *wanted, now=timezone.now())))
@@ -182,6 +183,7 @@ def webhook(request: Request, webhook_id: str) -> Response:
 )
 @api_view(["POST"])
 def webhook_rotate(request: Request, webhook_id: str) -> Response:
+    webhooks.check_manager(scope_of(request))
     checked(Nothing, request.data)
     made = webhooks.rotate_secret(scope_of(request), ids.parse("whk", webhook_id), now=timezone.now())
     return Response(NEW_WEBHOOK.document(made))

@@ -153,14 +153,14 @@ def revoke_keys_of(tenant_id: UUID, operator_id: UUID, *, actor: str, now: datet
         revoke_api_key(tenant_id, key_id, actor=actor, now=now)
 
 
-@transaction.atomic
-def revoked_among(tenant_id: UUID, principals: Collection[str]) -> set[str]:
+def revoked_keys(tenant_id: UUID, principals: Collection[str]) -> set[str]:
     """Return those of the principals that are keys and were revoked."""
     keys = [found for text in principals if (found := ids.parse("key", text))]
     rows = ApiKey.objects.of(tenant_id).filter(id__in=keys, revoked_at__isnull=False) if keys else ApiKey.objects.none()
     return {ids.wire("key", row) for row in rows.values_list("id", flat=True)}
 
 
+@transaction.atomic
 def rotate_api_key(tenant_id: UUID, key_id: UUID, *, actor: str = "host", now: datetime) -> NewKey:
     """Give the key a new secret, which replaces the old one at once; its principal and all it owns stay.
 

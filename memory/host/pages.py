@@ -31,6 +31,7 @@ LONGEST_PATH = 2048
 STOP_POLLING = 286
 LISTED = 8  # choices of a facet; with more it is a menu
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+MINUTE = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d")
 PLACES = ("after", "before", "seen", "format")
 
 T = TypeVar("T")
@@ -178,7 +179,7 @@ def moment_of(request: HttpRequest, name: str, *, end: bool = False) -> datetime
         if DAY.fullmatch(text):
             return datetime.fromisoformat(text).replace(tzinfo=UTC) + timedelta(days=int(end))
         at = datetime.fromisoformat(text.upper().replace(" ", "+"))  # an unencoded plus sign arrives as a space
-        if 1970 <= at.year < 9000:
+        if MINUTE.match(text) and 1970 <= at.year < 9000:
             return at if at.tzinfo else at.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
         pass

@@ -5,11 +5,11 @@ from typing import Any
 from django.db import migrations, models
 
 COLUMN = "ALTER TABLE memory_memoryentry ADD COLUMN principal varchar(64) NOT NULL DEFAULT ''"
-# The logs of OpenIntent were opened by the host, whichever key wrote to them.
+# The logs of OpenIntent were opened by the host, and a run elsewhere by the first of the keys that wrote to it.
 KNOWN = """
     UPDATE memory_memoryentry SET principal = run.principal FROM host_run AS run
     WHERE run.tenant_id = memory_memoryentry.tenant_id AND run.id = memory_memoryentry.run_id
-    AND run.workflow_id NOT IN ('openintent-agent', 'openintent-intent')
+    AND run.workflow_id NOT IN ('openintent-agent', 'openintent-intent') AND NOT run.external
 """
 
 
