@@ -321,7 +321,7 @@ class PolicyForm(forms.Form):
         return self.cleaned_data["distill_above"] or 0
 
 
-class RetractForm(ReasonForm):
+class WithdrawForm(ReasonForm):
     """Why an archive is withdrawn, and whether another takes its place."""
 
     anew = forms.BooleanField(

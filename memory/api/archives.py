@@ -196,7 +196,9 @@ def archive_withdraw(request: Request, archive_id: str) -> Response:
     if anew:
         scope.check("passes:run")
     with transaction.atomic():
-        made = archives.retract(scope, found, reason=given.get("reason", ""), distil_anew=anew, now=timezone.now())
+        made = archives.withdraw_for_person(
+            scope, found, reason=given.get("reason", ""), distil_anew=anew, now=timezone.now()
+        )
         for each in made:
             tasks.enqueue_pass(each)
     return Response(ARCHIVE.document(archives.get_archive(scope, found)))

@@ -1,7 +1,7 @@
 """Archives: what distillations made, kept as bytes that never change, and the texts that an endpoint has distilled.
 
 An archive is withdrawn when its time is over, when a subject is forgotten that it speaks of or was made from, when
-something that it was made from becomes confidential, or when a person retracts it; its bytes are gone then, its row
+something that it was made from becomes confidential, or when a person asks for it; its bytes are gone then, its row
 says why for good (RFC 0062 B.4), and the memory index forgets it.
 """
 
@@ -32,7 +32,7 @@ from memory.text.matching import FORGOTTEN as UNNAMED
 from memory.workspace import FileDraft
 
 WRITER = "memory.passes.archives"
-FORGOTTEN, RETENTION, SEALED, RETRACTED = "forgotten", "retention", "sealed", "retracted"
+FORGOTTEN, RETENTION, SEALED, REQUESTED = "forgotten", "retention", "sealed", "requested"
 DISTILL = "distill"
 INDEX = "MEMORY-INDEX.json"
 VERSION = 1
@@ -331,7 +331,7 @@ def withdraw(tenant_id: UUID, archive_ids: Collection[UUID], because: str, *, no
     rows = _with_bytes(tenant_id, archive_ids)
     if because != RETENTION:
         rows = _with_dependents(tenant_id, rows)
-        _remove_beside(tenant_id, rows, now)
+        _remove_beside(tenant_id, rows, "deleted" if because == REQUESTED else FORGOTTEN, now)
     if not rows:
         return 0
     access.lock_tenant(tenant_id)
@@ -356,9 +356,9 @@ def _with_dependents(tenant_id: UUID, rows: list[Archive]) -> list[Archive]:
     return list(found.values())
 
 
-def _remove_beside(tenant_id: UUID, rows: list[Archive], now: datetime) -> None:
+def _remove_beside(tenant_id: UUID, rows: list[Archive], reason: str, now: datetime) -> None:
     for part in sql.in_chunks(row.entry_id for row in rows if row.entry_id):
-        ledger.erase.remove_entries(tenant_id, tuple(part), reason=FORGOTTEN, now=now)
+        ledger.erase.remove_entries(tenant_id, tuple(part), reason=reason, now=now)
     distillates = Distillate.objects.written_by(WRITER).filter(tenant_id=tenant_id)
     distillates.filter(memory_ref__in={row.memory_ref for row in rows}).delete()
 
@@ -414,24 +414,28 @@ def withdraw_of_sealed(
 
 
 @transaction.atomic
-def retract(
+def withdraw_for_person(
     scope: TenantScope, archive_id: UUID | None, *, reason: str, distil_anew: bool, now: datetime
 ) -> list[Pass]:
-    """Withdraw the archive because a person says so, with what was distilled from it. Audited, each with the reason.
+    """Withdraw the archive because a person asks for it, with what was distilled from it. Audited, each with the
+    reason. Runs that were served its text keep it.
 
     With ``distil_anew`` each ref that lost its current archive is distilled from what is live in it now. Returns the
     ordered passes, for the caller to queue. ``Gone`` when it is withdrawn already.
     """
     scope.check("memory:retire")
     tenant_id, said = scope.tenant_id, stored_reason(scope.tenant_id, reason)
-    going = find_archives(tenant_id, all_dependent_archives(tenant_id, [find(scope, archive_id).id], ()))
-    withdraw(tenant_id, going, RETRACTED, now=now)
-    for row_id in sorted(going):
-        target = ids.wire("arc", row_id)
+    withdraw(tenant_id, [find(scope, archive_id).id], REQUESTED, now=now)
+    rows = Archive.objects.of(tenant_id).defer("body").filter(withdrawn_because=REQUESTED, withdrawn_at=now)
+    lost = list(rows.order_by("id"))
+    if not lost:
+        find(scope, archive_id)  # another request has withdrawn it meanwhile
+    for row in lost:
+        target = ids.wire("arc", row.id)
         audit.append(
-            tenant_id, actor=scope.principal.id, action="archive.retracted", target=target, reason=said, now=now
+            tenant_id, actor=scope.principal.id, action="archive.withdrawn", target=target, reason=said, now=now
         )
-    return redistil(tenant_id, [going[each] for each in sorted(going)], now=now) if distil_anew else []
+    return redistil(tenant_id, lost, now=now) if distil_anew else []
 
 
 def erase_ref_name(tenant_id: UUID, archive_ids: Collection[UUID]) -> int:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from memory import adapter, memory_health, tasks
-from memory.forms import DistillForm, RetractForm
+from memory.forms import DistillForm, WithdrawForm
 from memory.host import exports, ids, pages, registrations, tenancy
 from memory.host.pages import Cleaned
 from memory.host.tenancy import TenantScope
@@ -172,15 +172,15 @@ def _view_options(request: HttpRequest, report: Report) -> dict[str, object]:
 @pages.parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
 def withdraw(request: HttpRequest, arc_id: str) -> HttpResponse:
-    """Ask why, then erase the archive and what agents read of it, and have the ref distilled anew if that is wanted."""
+    """Ask why, then delete the archive and the entry that agents read, and have the ref distilled anew if asked to."""
     scope, now = tenancy.scope_of(request), timezone.now()
     scope.check("memory:retire")
     row = archives.get_archive(scope, ids.parse("arc", arc_id))
     if row.state == ArchiveState.WITHDRAWN:
         return redirect("archive", arc_id)
-    form = RetractForm(request.POST if request.method == "POST" else None).focus()
+    form = WithdrawForm(request.POST if request.method == "POST" else None).focus()
     if request.method == "POST":
-        sent = pages.submit(form, lambda data: _retracted(scope, row, data, now))
+        sent = pages.submit(form, lambda data: _withdraw(scope, row, data, now))
         if sent.result is not None:
             anew = " Its ref is distilled anew; the new archive is here when the pass is done." if sent.result else ""
             messages.success(request, f"The archive is withdrawn.{anew}")
@@ -192,9 +192,9 @@ def withdraw(request: HttpRequest, arc_id: str) -> HttpResponse:
 
 
 @transaction.atomic
-def _retracted(scope: TenantScope, row: Archive, data: Cleaned, now: datetime) -> int:
+def _withdraw(scope: TenantScope, row: Archive, data: Cleaned, now: datetime) -> int:
     """Withdrawn, and the passes that make another queued, or neither; returns how many passes."""
-    made = archives.retract(
+    made = archives.withdraw_for_person(
         scope, row.id, reason=data["reason"], distil_anew=data["anew"] and scope.can("passes:run"), now=now
     )
     for each in made:

@@ -78,19 +78,19 @@ def test_an_archive_is_withdrawn_by_a_person_and_its_ref_distilled_anew_without_
     planted = archives.sources_of(bytes(made.body))[1]
     ada.post(f"/memory/{ids.wire('mem', planted)}/retire")
     asked = body_of(ada.get(f"{address(made)}/withdraw"))
-    assert "agents no longer read it" in asked
+    assert "the entry that agents read are deleted" in asked
     assert f'href="{address(made)}/withdraw"' in body_of(ada.get(address(made)))
     answer = ada.post(f"{address(made)}/withdraw", {"reason": "planted", "anew": "on"}, follow=True)
     shown = body_of(answer)
     assert "A person withdrew it." in shown
     assert "Its ref is distilled anew" in shown
     row = Archive.objects.get(id=made.id)
-    assert (row.state, row.withdrawn_because, bytes(row.body)) == ("withdrawn", "retracted", b"")
+    assert (row.state, row.withdrawn_because, bytes(row.body)) == ("withdrawn", "requested", b"")
     assert not MemoryEntry.objects.filter(derived="distilled").exists()
-    record = audit.last_of(building.tenant().id, "archive.retracted")
+    record = audit.last_of(building.tenant().id, "archive.withdrawn")
     assert record
     assert record.target == ids.wire("arc", made.id)
-    assert "planted" in body_of(ada.get("/audit?action=archive.retracted"))
+    assert "planted" in body_of(ada.get("/audit?action=archive.withdrawn"))
     [order] = Pass.objects.filter(kind="distill", memory_ref="notes")
     tasks.carry_out_pass(order.tenant_id.hex, order.id.hex)
     [fresh] = Archive.objects.filter(state="current")
@@ -110,8 +110,8 @@ def test_an_archive_is_withdrawn_once_and_by_who_may_retire_memory(sign_in: Sign
     sent: dict[str, Any] = {"content_type": "application/json", **key}
     assert ada.post(url, {"reason": 7}, **sent).status_code == 400
     first, second = ada.post(url, {"reason": "wrong"}, **sent), ada.post(url, {}, **sent)
-    assert (first.status_code, first.json()["withdrawnBecause"]) == (200, "retracted")
-    assert (second.status_code, second.json()["details"]["reason"]) == (410, "retracted")
+    assert (first.status_code, first.json()["withdrawnBecause"]) == (200, "requested")
+    assert (second.status_code, second.json()["details"]["reason"]) == (410, "requested")
     assert not Pass.objects.filter(kind="distill").exists(), "nothing was said of another"
 
 
