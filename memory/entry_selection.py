@@ -4,8 +4,8 @@ Those chosen one by one are changed all or not at all. So are up to ``AT_ONCE`` 
 a worker, in short transactions, as a pass with progress. Entries written after the filter was shown are not touched.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain, islice
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, ledger, ledger_search, passes, recordings, redaction
+from memory import adapter, ledger, ledger_search, passes, provenance, recordings, redaction
 from memory.host import api_keys, ids, pages, sql, tenancy
 from memory.host.errors import Conflict, NotFound, Unprocessable
 from memory.host.json_types import JSONObject
@@ -22,7 +22,7 @@ from memory.ledger_search import LedgerFilter
 from memory.models import Archive, Lineage, LineageKind, Pass
 from memory.passes import PassOrder, archives
 from memory.reasons import stored_reason
-from memory.recordings import Readers
+from memory.recordings import Reader, Readers
 from memory.text.matching import FORGOTTEN
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ TAGGING = ("tag", "untag")
 FORGET = "forget"
 LOOKED_AT = 500
 NAMED = 20  # runs that read an entry
+MERGING = (LineageKind.MERGED, LineageKind.COMPACTED)
 
 
 def select_entries(scope: TenantScope, action: str, texts: Iterable[str], *, now: datetime) -> "list[MemoryEntry]":
@@ -171,40 +172,8 @@ class Matching:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
-    """Where the content of the newest ``looked_at`` entries has gone, from where retiring them does not call it back:
-    the runs that read any of them, and the archives that keep their text. ``replaced`` are retired entries in whose
-    place they came, and which stay retired."""
-
-    readers: Readers
-    archives: list[Archive]
-    replaced: "Replaced"
-    looked_at: int
-
-    @property
-    def is_empty(self) -> bool:
-        return not (self.readers.total or self.archives or self.replaced.entries)
-
-
-def reach_of(scope: TenantScope, entry_ids: Sequence[UUID], *, whose: str = "", named: int = 0, now: datetime) -> Reach:
-    """Return where these entries, all of the principal ``whose`` if one is named, have gone; the last ``named`` of the
-    runs by name, 20 if it is 0."""
-    scope.check("runs:read")
-    readers = recordings.readers_of(scope.tenant_id, entry_ids, size=named or NAMED)
-    made = archives.archives_of_sources(scope.tenant_id, entry_ids)
-    rows = archives.visible_archives(scope).defer("body").filter(id__in=made).order_by("-id")
-    return Reach(readers, list(rows), replaced_by(scope, entry_ids, whose=whose, now=now), len(entry_ids))
-
-
-def reach_of_all(scope: TenantScope, matching: Matching, *, named: int = 0, now: datetime) -> Reach:
-    """``reach_of`` for the newest ``LOOKED_AT`` entries that match."""
-    every = chain.from_iterable(ledger_search.every_match(scope, matching.wanted, upto=matching.upto, now=now))
-    return reach_of(scope, list(islice(every, LOOKED_AT)), whose=matching.wanted.principal, named=named, now=now)
-
-
-@dataclass(frozen=True, slots=True)
 class Replaced:
-    """Retired entries in whose place others came, the newest first; of more than ``LOOKED_AT``, not all."""
+    """Retired entries in whose place others came, the newest first; not all of them where it is not exact."""
 
     entries: "list[MemoryEntry]"
     is_exact: bool = True
@@ -215,6 +184,73 @@ class Replaced:
         return self.entries[:MOST]
 
 
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Where the content of entries has gone, from where retiring them does not call it back: the runs that read any of
+    them, the archives that keep their text, and the live entries that they were merged into. ``replaced`` are retired
+    entries in whose place they came, and which stay retired.
+
+    Only the newest ``looked_at`` entries were looked at; without ``is_all`` there are more.
+    """
+
+    readers: Readers
+    archives: list[Archive]
+    merged: "list[MemoryEntry]"
+    replaced: Replaced
+    looked_at: int
+    is_all: bool = True
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was found, although all entries were looked at."""
+        found = self.readers.total or self.archives or self.merged or self.replaced.entries
+        return self.is_all and not found
+
+
+def reach_of(scope: TenantScope, entry_ids: Sequence[UUID], *, whose: str = "", now: datetime) -> Reach:
+    """Return where these entries, all of the principal ``whose`` if one is named, have gone."""
+    scope.check("runs:read")
+    made = archives.all_dependent_archives(scope.tenant_id, (), entry_ids)
+    rows = archives.visible_archives(scope).defer("body").filter(id__in=made).order_by("-id")
+    return Reach(
+        recordings.readers_of(scope.tenant_id, entry_ids, size=NAMED),
+        list(rows),
+        _merged_into(scope, entry_ids, now),
+        replaced_by(scope, entry_ids, whose=whose, now=now),
+        len(entry_ids),
+    )
+
+
+def reach_of_all(scope: TenantScope, matching: Matching, *, now: datetime) -> Reach:
+    """``reach_of`` for the newest ``LOOKED_AT`` entries that match."""
+    found = list(islice(chain.from_iterable(_every(scope, matching, now)), LOOKED_AT + 1))
+    reach = reach_of(scope, found[:LOOKED_AT], whose=matching.wanted.principal, now=now)
+    return replace(reach, is_all=len(found) <= LOOKED_AT)
+
+
+def every_reader(scope: TenantScope, matching: Matching, *, now: datetime) -> Iterator[Reader]:
+    """Yield every run that read any entry that matches, the last reader first."""
+    scope.check("runs:read")
+    return recordings.every_reader(scope.tenant_id, _every(scope, matching, now))
+
+
+def _every(scope: TenantScope, matching: Matching, now: datetime) -> Iterator[list[UUID]]:
+    return ledger_search.every_match(scope, matching.wanted, upto=matching.upto, now=now)
+
+
+def _merged_into(scope: TenantScope, entry_ids: Sequence[UUID], now: datetime) -> "list[MemoryEntry]":
+    """Return the live entries that a pass made of some of these, which are not among them, the newest first."""
+    seen, behind = set(entry_ids), list(entry_ids)
+    for _ in range(provenance.STEPS):
+        rows = Lineage.objects.of(scope.tenant_id).filter(sql.is_among("source_id", behind), kind__in=MERGING)
+        behind = list(set(rows.values_list("target_id", flat=True)[:LOOKED_AT]) - seen)
+        seen |= set(behind)
+        if not behind:
+            break
+    known = adapter.console.entries_by_id(scope, list(seen - set(entry_ids)), now=now)
+    return sorted((each for each in known.values() if not each.retired_at), key=lambda each: each.id, reverse=True)
+
+
 def replaced_by(scope: TenantScope, entry_ids: Sequence[UUID], *, whose: str = "", now: datetime) -> Replaced:
     """Return the retired entries that these took the place of, by a pass or a correction, and that can be restored.
 
@@ -222,18 +258,20 @@ def replaced_by(scope: TenantScope, entry_ids: Sequence[UUID], *, whose: str = "
     key: what was there before it is looked for in its place.
     """
     passed = adapter.console.principals_of(scope, entry_ids, now=now)
-    passed = {whose} | api_keys.revoked_among(scope.tenant_id, passed)
-    seen, found, behind = set(entry_ids), dict[UUID, "MemoryEntry"](), list(entry_ids)
-    while behind and len(seen) <= LOOKED_AT + len(entry_ids):
-        rows = Lineage.objects.of(scope.tenant_id).filter(sql.is_among("target_id", behind))
-        sources = rows.exclude(kind=LineageKind.DISTILLED).order_by("-id").values_list("source_id", flat=True)
-        fresh = [each for each in dict.fromkeys(sources[: LOOKED_AT + 1]) if each not in seen]
-        seen |= set(fresh)
-        known = adapter.console.entries_with_writers(scope, fresh, now=now)
-        behind = [each.id for each in known.values() if each.principal and each.principal in passed]
-        found |= {each.id: each for each in known.values() if each.retired_at and each.id not in behind}
-    entries = sorted(found.values(), key=lambda each: each.id, reverse=True)
-    return Replaced(entries, len(seen) <= LOOKED_AT + len(entry_ids))
+    passed = ({whose} | api_keys.revoked_keys(scope.tenant_id, passed)) - {""}
+    before, is_all = provenance.replaced_before(scope.tenant_id, entry_ids, most=LOOKED_AT)
+    sources = {source for found in before.values() for source in found} - set(entry_ids)
+    known = adapter.console.entries_by_id(scope, list(sources), now=now) if sources else {}
+    found, seen, behind = dict[UUID, "MemoryEntry"](), set(entry_ids), list(entry_ids)
+    while behind:
+        for source in set(before.get(behind.pop(), ())) - seen:
+            seen.add(source)
+            row = known.get(source)
+            if row is None or row.principal in passed:
+                behind.append(source)
+            elif row.retired_at:
+                found[source] = row
+    return Replaced(sorted(found.values(), key=lambda each: each.id, reverse=True), is_all)
 
 
 def apply_to_all(

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 FACT = "memory.written"
 RUN_SUMMARY = "run-summary"  # the tag of the entry that the host leaves at the end of a run
 AROUND = 500
+STEPS = 50
 WRITER = "memory.provenance"
 COLUMNS = ("tenant_id", "id", "source_id", "target_id", "kind", "pass_id", "created_at")
 
@@ -208,6 +209,24 @@ def descendants_of(tenant_id: UUID, source_ids: Collection[UUID]) -> dict[UUID, 
     """Return what was made of each of these entries, oldest first."""
     rows = Lineage.objects.of(tenant_id).filter(source_id__in=list(source_ids)).order_by("id")
     return _grouped(rows, "source_id")
+
+
+def replaced_before(tenant_id: UUID, target_ids: Collection[UUID], *, most: int) -> tuple[dict[UUID, list[UUID]], bool]:
+    """Return what each of these entries was made from or took the place of, and each of those in turn, by target;
+    distillations are left out. The second result is False where more than ``most``, or more than ``STEPS`` of them in
+    a row, were not looked at."""
+    found: dict[UUID, list[UUID]] = defaultdict(list)
+    seen, behind = set(target_ids), list(target_ids)
+    for _ in range(STEPS):
+        rows = Lineage.objects.of(tenant_id).filter(sql.is_among("target_id", behind))
+        pairs = list(rows.exclude(kind=LineageKind.DISTILLED).values_list("target_id", "source_id")[: most + 1])
+        for target_id, source_id in pairs:
+            found[target_id].append(source_id)
+        behind = list({source_id for _, source_id in pairs} - seen)
+        seen |= set(behind)
+        if not behind or len(seen) > most + len(target_ids):
+            break
+    return found, not behind
 
 
 def lineage_of_pass(tenant_id: UUID, pass_id: UUID, *, after: UUID | None = None, limit: int) -> list[Lineage]:

@@ -8,13 +8,14 @@ as long as their run.
 """
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
 from uuid import UUID
 
 import orjson
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Max, Q, QuerySet
 
 from memory import redaction
 from memory.host import ids, sql
@@ -129,25 +130,27 @@ def reads_of_entry(tenant_id: UUID, entry_id: UUID, *, after: UUID | None = None
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """A run that was served some of the entries: how many of them, and when the last was."""
+    """A run that was served some of the entries: how many of them, and when it was first served the last of these."""
 
     run: Run
     entries: int
-    last_at: datetime
+    read_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Readers:
-    """The runs that read any of some entries: the last of them, and how many there are. Where the entries were read
-    more than ``COUNTED`` times, not every run was looked at."""
+    """Runs that read any of some entries, the last reader first, and how many were found.
 
-    last: list[Reader]
+    Where the entries were read more than ``COUNTED`` times it is not exact: some of the reads were looked at.
+    """
+
+    shown: list[Reader]
     total: int
     is_exact: bool
 
 
 def readers_of(tenant_id: UUID, entry_ids: Collection[UUID], *, size: int) -> Readers:
-    """Return the runs that read any of the entries, the ``size`` last ones by name."""
+    """Return runs that read any of the entries; at most ``size`` of them by name."""
     rows = EntryRead.objects.of(tenant_id).filter(sql.is_among("entry_id", list(entry_ids)))
     reads = list(rows.values_list("run_id", "entry_id", "read_at")[: COUNTED + 1])
     served: dict[UUID, set[UUID]] = {}
@@ -155,11 +158,29 @@ def readers_of(tenant_id: UUID, entry_ids: Collection[UUID], *, size: int) -> Re
     for run_id, entry_id, read_at in reads[:COUNTED]:
         served.setdefault(run_id, set()).add(entry_id)
         last[run_id] = max(last.get(run_id, read_at), read_at)
-    newest = sorted(last, key=lambda run_id: (last[run_id], run_id), reverse=True)[:size]
+    found = {run_id: (len(entries), last[run_id]) for run_id, entries in served.items()}
+    return Readers(list(islice(_readers(tenant_id, found), size)), len(found), len(reads) <= COUNTED)
+
+
+def every_reader(tenant_id: UUID, parts: Iterable[Sequence[UUID]]) -> Iterator[Reader]:
+    """Yield every run that read any of the entries of these parts, for a file."""
+    found: dict[UUID, tuple[int, datetime]] = {}
+    for part in parts:
+        rows = EntryRead.objects.of(tenant_id).filter(sql.is_among("entry_id", list(part))).order_by()
+        counted = rows.values("run_id").annotate(entries=Count("entry_id", distinct=True), last=Max("read_at"))
+        for run_id, entries, last in counted.values_list("run_id", "entries", "last"):
+            before, at = found.get(run_id, (0, last))
+            found[run_id] = before + entries, max(at, last)
+    yield from _readers(tenant_id, found)
+
+
+def _readers(tenant_id: UUID, found: Mapping[UUID, tuple[int, datetime]]) -> Iterator[Reader]:
+    """Yield the readers, the last first; their runs are loaded in parts."""
+    newest = sorted(found, key=lambda run_id: (found[run_id][1], run_id), reverse=True)
     shown = ("tenant_id", "id", "workflow_id", "status", "principal")
-    known = Run.objects.of(tenant_id).only(*shown).in_bulk_by_id(newest)
-    found = [Reader(known[run_id], len(served[run_id]), last[run_id]) for run_id in newest]
-    return Readers(found, len(last), len(reads) <= COUNTED)
+    for part in sql.in_chunks(newest):
+        known = Run.objects.of(tenant_id).only(*shown).in_bulk_by_id(part)
+        yield from (Reader(known[run_id], *found[run_id]) for run_id in part)
 
 
 def reads_of_node(tenant_id: UUID, run_id: UUID, node_id: str) -> list[Served]:

@@ -168,7 +168,8 @@ RETIREMENT: "Answer[MemoryEntry]" = Answer(
     id=(TEXT, lambda row: ids.wire("mem", row.id)),
     retiredAt=(nullable(TIME), lambda row: instant(row.retired_at)),
 )
-MEMORY_ENTRY = also(closed("AttributedEntry", memoryRef=TEXT, entry=ENTRY, provenance=PROVENANCE), retiredAt=TIME)
+LIVE_ENTRY = closed("AttributedEntry", memoryRef=TEXT, entry=ENTRY, provenance=PROVENANCE)
+MEMORY_ENTRY = also(LIVE_ENTRY, retiredAt=TIME)
 PLANNED = closed(erase=COUNT, suspected=COUNT, stays=COUNT, staysBecause=STRING)
 PROGRESS = nullable(closed(done=COUNT, total=COUNT, doing=STRING))
 CONTEXT = closed(before=STRING, mention=STRING, after=STRING)

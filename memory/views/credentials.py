@@ -201,7 +201,7 @@ def _ask_about_key(request: HttpRequest, key_id: str, verb: str, icon: str, cons
     }
     if verb == REVOKE and (going_on := runs.unfinished_of(row.tenant_id, key_id, most=UNFINISHED + 1)):
         number = f"{UNFINISHED}+" if len(going_on) > UNFINISHED else str(len(going_on))
-        facts["Unfinished runs"] = f"{number}: they go on, also without the key, until they end or are cancelled"
+        facts["Unfinished runs"] = f"{number}, which continue after the key is revoked, until they end or are cancelled"
         for run_id in going_on[:UNFINISHED_NAMED]:
             see[f"Unfinished run …{run_id.hex[-6:]}"] = reverse("run", args=[ids.wire("run", run_id)])
     return pages.ask(

@@ -295,7 +295,7 @@ def retire(request: HttpRequest, mem_id: str) -> HttpResponse:
             messages.success(request, "The entry is retired. Runs that start from now on do not read it.")
             return redirect("memory-entry", mem_id)
     context = {"nav": "memory", "entry": found, "mem_id": mem_id, "form": form, "now": now}
-    context |= _reached(scope, entry_selection.reach_of(scope, [found.id], now=now))
+    context |= _reach_context(scope, entry_selection.reach_of(scope, [found.id], now=now))
     return pages.render(request, "memory/retire.html", context, status=422 if form.is_bound else 200)
 
 
@@ -357,11 +357,11 @@ def selected(request: HttpRequest) -> HttpResponse:
     context = {"nav": "memory", "now": now, "entries": chosen, "action": action, "back": back, "form": form}
     context |= {"conflict": conflict, "permalink": "", "is_tagging": action in entry_selection.TAGGING}
     if action == entry_selection.RETIRE:
-        context |= _reached(scope, entry_selection.reach_of(scope, [each.id for each in chosen], now=now))
+        context |= _reach_context(scope, entry_selection.reach_of(scope, [each.id for each in chosen], now=now))
     return pages.render(request, "memory/selected.html", context, status=status)
 
 
-def _gone_to(scope: TenantScope, query: str, now: datetime) -> str:
+def _reach_url(scope: TenantScope, query: str, now: datetime) -> str:
     """The page that says where retired entries have gone; empty when nothing has read them."""
     asked = {**dict(parse_qsl(query)), "state": "all"}
     matching = Matching.now(scope, ledger_pages.filter_of(urlencode(asked), now))
@@ -369,9 +369,9 @@ def _gone_to(scope: TenantScope, query: str, now: datetime) -> str:
     return "" if is_empty else reverse("memory-reach", query=asked)
 
 
-def _reached(scope: TenantScope, found: Reach) -> dict[str, object]:
+def _reach_context(scope: TenantScope, found: Reach) -> dict[str, object]:
     """Where entries have gone, and what those are called who started the runs that read them."""
-    starters = {each.run.principal for each in found.readers.last}
+    starters = {each.run.principal for each in found.readers.shown}
     return {"reach": found, "names": access.names_of(scope.tenant_id, starters) if starters else {}}
 
 
@@ -411,7 +411,7 @@ def _all_that_match(request: HttpRequest, action: str, given: QueryDict, back: s
         if sent.result is not None:
             noun = "entry is" if sent.result == 1 else "entries are"
             messages.success(request, f"{sent.result} {noun} {entry_selection.DONE[action]}.")
-            return redirect(_gone_to(scope, query, now) or back if action == entry_selection.RETIRE else back)
+            return redirect(_reach_url(scope, query, now) or back if action == entry_selection.RETIRE else back)
         conflict, status = sent.conflict, sent.status
     matching = Matching.now(scope, wanted)
     page = ledger_search.ledger_page(scope, wanted, size=SAMPLE, now=now)
@@ -419,7 +419,7 @@ def _all_that_match(request: HttpRequest, action: str, given: QueryDict, back: s
     context |= {"form": form, "conflict": conflict, "permalink": "", "query": query, "upto": matching.upto}
     context |= {"is_tagging": action in entry_selection.TAGGING}
     if action == entry_selection.RETIRE:
-        context |= _reached(scope, entry_selection.reach_of_all(scope, matching, now=now))
+        context |= _reach_context(scope, entry_selection.reach_of_all(scope, matching, now=now))
     return pages.render(request, "memory/selected.html", context, status=status)
 
 

@@ -21,7 +21,6 @@ from memory import (
     entry_selection,
     ledger_exports,
     ledger_search,
-    recordings,
     saved_filters,
     tasks,
 )
@@ -310,7 +309,7 @@ def _node_name(node_id: str) -> str:
     return "None: over OpenIntent" if node_id == OPENINTENT else node_id
 
 
-READER_COLUMNS = ("runId", "workflowId", "status", "startedBy", "entriesRead", "lastReadAt")
+READER_COLUMNS = ("runId", "workflowId", "status", "startedBy", "entriesRead", "readAt")
 
 
 @pages.parameters(*FIELDS, *TIMES, "format")
@@ -321,13 +320,12 @@ def reach(request: HttpRequest) -> HttpResponseBase:
     scope, now = tenancy.scope_of(request), timezone.now()
     matching = Matching.now(scope, wanted_of(request, now))
     if file_format := pages.file_format(request):
-        found = entry_selection.reach_of_all(scope, matching, named=recordings.COUNTED, now=now)
-        rows = map(_reader_row, found.readers.last)
+        rows = map(_reader_row, entry_selection.every_reader(scope, matching, now=now))
         return exports.listing(file_format, "readers", rows, columns=READER_COLUMNS)
     found = entry_selection.reach_of_all(scope, matching, now=now)
     page = ledger_search.ledger_page(scope, matching.wanted, size=1, now=now)
     context = {"nav": "memory", "now": now, "reach": found, "page": page, "chips": _chips_set(request, scope)}
-    context["names"] = access.names_of(scope.tenant_id, {each.run.principal for each in found.readers.last})
+    context["names"] = access.names_of(scope.tenant_id, {each.run.principal for each in found.readers.shown})
     context["list"] = reverse("memory") + pages.address(request).removeprefix(request.path)
     return pages.render(request, "memory/reach.html", context | pages.files(request))
 
@@ -339,7 +337,7 @@ def _reader_row(each: Reader) -> dict[str, object]:
         "status": each.run.status,
         "startedBy": each.run.principal,
         "entriesRead": each.entries,
-        "lastReadAt": instant(each.last_at),
+        "readAt": instant(each.read_at),
     }
 
 

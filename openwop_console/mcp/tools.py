@@ -323,7 +323,7 @@ GET = Tool(
     "Read a memory entry",
     "One memory entry by its id, with its provenance: which node of which run wrote it.",
     takes("id", id=ID),
-    also(serializers.MEMORY_ENTRY, notice=MARK),
+    also(serializers.LIVE_ENTRY, notice=MARK),
     ("memory:read", "runs:read"),
     _get,
     reads=True,

@@ -127,6 +127,6 @@ def test_who_revokes_a_key_is_shown_its_runs_that_go_on(ada: Client, client: Cli
     building.install("acme", building.definition("asks", building.node("gate", "core.approvalGate", gate)))
     run = building.execute(leaked.scope, "asks")
     shown = body_of(ada.get(asked))
-    assert "1: they go on, also without the key" in shown
+    assert "1, which continue after the key is revoked" in shown
     assert f'href="/runs/{ids.wire("run", run.id)}"' in shown
     assert "Unfinished runs" not in body_of(ada.get(f"/settings/keys/{leaked.id}/rotate"))

@@ -124,6 +124,11 @@ def fill(run: Run, size: int = SIZE) -> None:
             [tenant, key, at, at],
         )
         cursor.execute(
+            "INSERT INTO memory_ledgerhead (tenant_id, id, position, entries, retired) VALUES (%s, %s, %s, 0, 0) "
+            "ON CONFLICT (tenant_id, id) DO UPDATE SET position = excluded.position",
+            [tenant, tenant, size],
+        )
+        cursor.execute(
             "INSERT INTO memory_entryaddress (tenant_id, id, tier, agent_id, namespace, key, version, task_id, "
             "intent_id, pinned, priority, sensitivity, ttl, created_by, curated_by, created_at, updated_at, "
             f"accessed_at, size, hidden) SELECT %s, {digits}, "

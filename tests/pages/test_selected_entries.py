@@ -178,6 +178,39 @@ def test_who_read_what_a_filter_finds_is_a_page_and_a_file_also_after_it_was_ret
     assert len(mem_ids) == 2
 
 
+@pytest.mark.engines
+def test_where_not_all_is_looked_at_the_page_says_so_and_its_file_has_every_reader(
+    ada: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    building.remember("acme", "read one", "read two", memory_ref="notes")
+    read = [ids.wire("run", recalled("pricing").id) for _ in range(3)]
+    building.remember("acme", "unread one", "unread two", memory_ref="notes")
+    monkeypatch.setattr(entry_selection, "LOOKED_AT", 2)
+    shown = body_of(ada.get("/memory/reach?ref=notes"))
+    assert "Only the newest 2 entries were looked at." in shown
+    assert "No run has read them" not in shown
+    form = {"action": "retire", "all": "yes", "matching": "ref=notes", "upto": "99999"}
+    assert ada.post("/memory/selected", form)["Location"] == "/memory/reach?ref=notes&state=all"
+    monkeypatch.setattr(recordings, "COUNTED", 1)
+    told = json.loads(body_of(ada.get("/memory/reach?ref=notes&state=all&format=json")))["readers"]
+    assert [each["runId"] for each in told] == read[::-1]
+    assert {each["entriesRead"] for each in told} == {2}
+
+
+@pytest.mark.engines
+def test_what_entries_were_merged_into_and_distilled_from_in_turn_is_listed(ada: Client) -> None:
+    made = archiving.distilled("acme", "price is 5", "color is red")
+    source = archives.sources_of(bytes(made.body))[0]
+    assert made.entry_id
+    above = archiving.archive("acme", [("all of it", [made.entry_id])], memory_ref="above")
+    (merged,) = (ids.parse("mem", each) for each in written("price is 5, they say"))
+    assert merged
+    provenance.record(made.tenant_id, [Descent(source, merged, "merged")], pass_id=None, now=timezone.now())
+    shown = body_of(ada.get(f"/memory/{ids.wire('mem', source)}/retire"))
+    for linked in (ids.wire("arc", made.id), ids.wire("arc", above.id), ids.wire("mem", merged)):
+        assert f'/{linked}"' in shown, linked
+
+
 def test_to_retire_what_nothing_has_read_leads_back_to_the_list(ada: Client) -> None:
     building.remember("acme", "price is 5", memory_ref="notes")
     form = {"action": "retire", "all": "yes", "matching": "ref=notes", "upto": "99999"}
