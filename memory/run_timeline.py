@@ -207,6 +207,7 @@ class TrailRead:
 
     memory_id: str
     text: str
+    is_retired: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -473,8 +474,9 @@ class _Entries:
     def read(self, document: JSONObject) -> TrailRead:
         entry_id = ids.parse("mem", document["id"])
         live = self.live.get(entry_id) if entry_id else None
-        shown = live is not None and not live.retired_at and not live.sealed
-        return TrailRead(document["id"], document["content"] if shown else "")
+        if live is None or live.sealed:
+            return TrailRead(document["id"], "")
+        return TrailRead(document["id"], document["content"], live.retired_at is not None)
 
 
 def _entries(

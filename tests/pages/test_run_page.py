@@ -94,12 +94,16 @@ def test_a_row_has_the_inputs_the_prompt_and_the_reads_of_its_node(ada: Client) 
     assert "The parcel is late" in lanes["look"].partition('class="node-read"')[2].partition("</li>")[0]
 
 
-def test_what_a_node_read_is_not_shown_once_it_is_retired(ada: Client) -> None:
+def test_what_a_node_read_is_shown_as_retired_like_the_entry_and_not_at_all_once_it_is_gone(ada: Client) -> None:
     kept = building.remember("acme", "The parcel is late").entries[0]
     recall = building.node("look", "vendor.console.recall", {"memoryRef": "notes"})
     building.install("acme", building.definition("looks", recall))
     run = building.execute(building.scope(), "looks")
     ledger.retirement.retire_entry(building.scope(), building.id_of("mem", kept), reason="", now=timezone.now())
+    row = lanes_of(ada.get(f"/runs/{ids.wire('run', run.id)}"))["look"]
+    read = row.partition('class="node-read"')[2].partition("</li>")[0]
+    assert ("The parcel is late" in read, "retired" in read) == (True, True)
+    ledger.erase.remove_entries(run.tenant_id, [building.id_of("mem", kept)], reason="deleted", now=timezone.now())
     row = lanes_of(ada.get(f"/runs/{ids.wire('run', run.id)}"))["look"]
     assert 'class="node-read"' in row
     assert "The parcel is late" not in row
