@@ -99,6 +99,17 @@ def test_an_archive_is_withdrawn_by_a_person_and_its_ref_distilled_anew_without_
     assert ada.get(f"{address(made)}/withdraw")["Location"] == address(made)
 
 
+def test_an_archive_of_retired_entries_alone_says_so_and_leads_to_its_withdrawal(ada: Client) -> None:
+    made = archiving.distilled("acme", "one", "two")
+    first, second = (ids.wire("mem", each) for each in archives.sources_of(bytes(made.body)))
+    ada.post(f"/memory/{first}/retire")
+    assert "retired since" not in body_of(ada.get(address(made)))
+    ada.post(f"/memory/{second}/retire")
+    shown = body_of(ada.get(address(made)))
+    assert "All of its 2 sources are retired since." in shown
+    assert "and agents read it" in shown
+
+
 def test_an_archive_is_withdrawn_once_and_by_who_may_retire_memory(sign_in: SignIn, ada: Client) -> None:
     made = archiving.distilled("acme", "one")
     viewer = sign_in(role="viewer")
