@@ -307,14 +307,18 @@ def carry_out(work: Pass, *, clock: Callable[[], datetime]) -> None:
     scope = tenancy.scope_without_request(work.tenant_id, work.requested_by, now=clock())
     every = ledger_search.every_match(scope, matching.wanted, upto=matching.upto, now=clock())
     found = list(chain.from_iterable(every))
-    changed = 0
+    # Of a worker before this one: what it changed may match no more.
+    before, changed = int(work.outcome.get("looked", 0)), int(work.outcome.get("changed", 0))
+    total = before + len(found)
     for place, part in enumerate(sql.in_chunks(found, STEP)):
         scope = tenancy.scope_without_request(work.tenant_id, work.requested_by, now=clock())
-        passes.progress(work, done=place * STEP, total=len(found), doing=action, now=clock())
-        possible = _possible(scope, action, part, now=clock())
-        changed += apply(scope, action, possible, reason=reason, tag=tag, now=clock())
-    work.total = len(found)
-    passes.finish(work, outcome={"changed": changed, "left": len(found) - changed}, now=clock())
+        passes.progress(work, done=before + place * STEP, total=total, doing=action, now=clock())
+        with transaction.atomic():
+            possible = _possible(scope, action, part, now=clock())
+            changed += apply(scope, action, possible, reason=reason, tag=tag, now=clock())
+            passes.store_note(work, {"looked": before + place * STEP + len(part), "changed": changed})
+    work.total = total
+    passes.finish(work, outcome={"changed": changed, "left": total - changed}, now=clock())
 
 
 def _possible(scope: TenantScope, action: str, part: list[UUID], *, now: datetime) -> list[UUID]:

@@ -36,6 +36,7 @@ from memory.text.matching import is_mentioned
 
 WRITER = "memory.forget.execution"
 KIND = "forget"
+HOST = "host"  # confirms what a restore repeats
 PREVIEW = "forget-preview"
 LIFETIME = timedelta(minutes=15)
 LIFETIME_FOR_SECOND = timedelta(days=7)
@@ -294,13 +295,14 @@ def confirm(
         holds.require_none(request.tenant_id, terms)  # under the lock of the chain, which placing a hold takes as well
         if queue is not None:
             queue(request)
-        transaction.on_commit(lambda: _keep_in_journal(request, terms, _rows(request, Decision.TICKED)))
+        by = scope.principal.id
+        transaction.on_commit(lambda: _keep_in_journal(request, terms, _rows(request, Decision.TICKED), by))
     return request
 
 
 def _needs_second(scope: TenantScope) -> bool:
     """Whether the policy has two people confirm; a restore repeats what they confirmed already."""
-    return scope.principal.kind != "host" and memory_policy.policy_of(scope.tenant_id).forget_second_person
+    return scope.principal.kind != HOST and memory_policy.policy_of(scope.tenant_id).forget_second_person
 
 
 def _require_confirmable_by(scope: TenantScope, request: ForgetRequest, decided: list[str], now: datetime) -> None:
@@ -376,8 +378,13 @@ def _search_again(request: ForgetRequest, terms: tuple[str, ...]) -> list[Holdin
     return list(plans.going_of(request.tenant_id, plans.subject_of(request, terms)))
 
 
-def _keep_in_journal(request: ForgetRequest, terms: tuple[str, ...], chosen: dict[str, frozenset[UUID]]) -> None:
-    """A restore of an older backup will forget the subject again."""
+def _keep_in_journal(
+    request: ForgetRequest, terms: tuple[str, ...], chosen: dict[str, frozenset[UUID]], by: str
+) -> None:
+    """A restore of an older backup will forget the subject again. What a restore repeats, which the host confirms, is
+    in the journal already: once more it would be forgotten out of copies made since, for which nobody asked."""
+    if by == HOST:
+        return
     journal.record(request, terms, [row.hex for rows in chosen.values() for row in rows])
 
 
@@ -462,7 +469,7 @@ def execute(tenant_id: UUID, request_id: UUID, *, holder: str, now: datetime, cl
 
 def _carry_out(request: ForgetRequest, work: Pass, clock: Clock) -> ForgetRequest:
     terms, chosen, spared = plans.open_terms(request), _rows(request, Decision.TICKED), _rows(request, Decision.SPARED)
-    _keep_in_journal(request, terms, chosen)
+    _keep_in_journal(request, terms, chosen, work.requested_by)
     pace, subject = Pace(), plans.subject_of(request, terms)
     for _ in range(ROUNDS):
         gone, doubtful = 0, dict[str, int]()

@@ -52,6 +52,10 @@ class BadExpression(ValueError):
     """The expression cannot be parsed."""
 
 
+class Senseless(Exception):
+    """The expression was applied to values of types that it does not take."""
+
+
 class TooHeavy(Exception):
     """The evaluation was aborted, so its result is unknown."""
 
@@ -127,9 +131,13 @@ def evaluate(expression: str, values: Values, bounds: Bounds) -> Any:
     Raises ``TooLong`` soon after the deadline, or ``TooLarge``.
     """
     try:
-        return _plain(_Bounded(bounds).visit(_compiled(expression).parsed, values))
+        return _evaluate(expression, values, bounds)
     except SENSELESS:
         return None
+
+
+def _evaluate(expression: str, values: Values, bounds: Bounds) -> Any:
+    return _plain(_Bounded(bounds).visit(_compiled(expression).parsed, values))
 
 
 @lru_cache(maxsize=512)
@@ -294,8 +302,12 @@ def _less(left: int, value: object) -> int:
 
 
 def evaluate_until(expression: str, values: Values, deadline: float) -> object:
-    """``evaluate`` with the default size limit and ``deadline`` on the monotonic clock."""
-    return evaluate(expression, values, Bounds(deadline))
+    """``evaluate`` with the default size limit and ``deadline`` on the monotonic clock; raises ``Senseless`` where
+    types do not fit."""
+    try:
+        return _evaluate(expression, values, Bounds(deadline))
+    except SENSELESS as problem:
+        raise Senseless from problem
 
 
 def fill(template: str, values: Mapping[str, object]) -> str:

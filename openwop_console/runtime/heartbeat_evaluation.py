@@ -219,7 +219,8 @@ class _Evaluation:
             self.finding = Finding(heartbeats.OK, state)
         except expressions.TooLong:
             self.finding = Finding(heartbeats.TIMEOUT)
-        except (expressions.TooLarge, Refusal):  # the heartbeat's own fault, or its principal's: no failure of the host
+        except (expressions.Senseless, expressions.TooLarge, Refusal):
+            # The heartbeat's own fault, or its principal's: no failure of the host.
             self.finding = Finding(heartbeats.ERROR)
         except Exception:
             if time.monotonic() > self.deadline:

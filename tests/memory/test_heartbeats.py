@@ -193,6 +193,14 @@ def test_a_state_that_cannot_be_kept_is_an_error_and_the_one_before_stays(state:
     assert [verdict.evaluated.changed for verdict, _ in watched] == [True, False, False]
 
 
+def test_an_expression_that_does_not_fit_what_is_seen_is_an_error_and_the_state_before_stays() -> None:
+    heartbeat = make(building.scope(), predicate=LIVE | {"expression": "sum(started)"})
+    seen: list[dict[str, Any]] = [{"started": [1, 2]}, {"started": "x"}, {"started": [1, 2]}, {"started": [4]}]
+    watched = [beat(heartbeat, each)[0].evaluated for each in seen]
+    assert [each.status for each in watched] == ["ok", "error", "ok", "ok"]
+    assert [each.changed for each in watched] == [True, False, False, True]
+
+
 def test_a_state_is_told_under_a_digest_that_nobody_can_guess_at() -> None:
     acme = building.scope()
     heartbeat = make(acme, predicate=LIVE | {"expression": "@"})

@@ -183,9 +183,13 @@ def test_what_was_forgotten_after_a_backup_is_forgotten_again_before_the_restore
 ) -> None:
     hosts = hosts_and_nothing
     copied = json.loads(zipfile.ZipFile(hosts.file).read("manifest.json"))["manifest"]["tables"]
+    journal = Path(hosts.first.environment["OPENWOP_ERASURE_JOURNAL"])
+    before = journal.read_bytes()
 
     restored = hosts.restore()
     again = hosts.restore()
+
+    assert journal.read_bytes() == before, "what is repeated was not asked for again: later copies keep what came since"
 
     assert stat.S_IMODE(hosts.file.stat().st_mode) == 0o600
     assert restored.returncode == 0, restored.stderr

@@ -1,13 +1,14 @@
 """All entries that match a filter are retired, protected or tagged, or the contrary: at once, or by a worker."""
 
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory import entry_selection, ledger_search, tasks
+from memory import entry_selection, ledger_search, passes, tasks
 from memory.entry_selection import Matching
 from memory.host import audit, ids
 from memory.host.errors import Conflict
@@ -122,6 +123,34 @@ def test_a_worker_ends_when_the_rights_of_the_person_are_taken_back_meanwhile(
     tasks.carry_out_pass(work.tenant_id.hex, work.id.hex)
     work.refresh_from_db()
     assert (work.state, len(retired())) == (PassState.REFUSED, 2)
+
+
+@pytest.mark.engines
+@pytest.mark.usefixtures("small")
+def test_a_worker_that_takes_over_counts_what_the_one_before_it_has_changed(
+    ada: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(*(f"note {number}" for number in range(7)), tags=("red",))
+    ada.post("/memory/selected", {**asked(ada, "retire", "tag=red"), "reason": "cleared"})
+    work = Pass.objects.get(kind=entry_selection.KIND)
+    begun = passes.claim(work.tenant_id, work.id, holder="killed", now=timezone.now())
+    assert begun
+    apply = entry_selection.apply
+
+    def die(*given: Any, **named: Any) -> int:
+        if len(retired()) >= 4:
+            raise building.Killed
+        return apply(*given, **named)
+
+    with monkeypatch.context() as patched, pytest.raises(building.Killed):
+        patched.setattr(entry_selection, "apply", die)
+        entry_selection.carry_out(begun, clock=timezone.now)
+    later = timezone.now() + timedelta(minutes=10)
+    taken = passes.claim(work.tenant_id, work.id, holder="next", now=later)
+    assert taken
+    entry_selection.carry_out(taken, clock=lambda: later)
+    work.refresh_from_db()
+    assert (len(retired()), work.total, work.outcome) == (7, 7, {"changed": 7, "left": 0})
 
 
 @pytest.mark.usefixtures("small")
