@@ -474,7 +474,8 @@ def _checked_and_forgotten(manifest: Manifest, erasures: list[Erasure], clock: C
     for request in ForgetRequest.objects.filter(state=ForgetState.FORGOTTEN).iterator(chunk_size=100):
         if not receipts.is_genuine(request):
             raise BackupRefused(
-                f"The receipt of a forget of {instant(request.created_at)} is not one this host signed."
+                f"No configured key signed the receipt of the forget of {instant(request.created_at)}; name the key that"
+                " did in OPENWOP_SECRET_KEY_FALLBACKS."
             )
     recover(None, clock())  # or a forget in progress at the time of the copy would keep its turn until its lease ends
     applied = sum(_forget_again(each, clock) for each in _to_repeat(erasures))
