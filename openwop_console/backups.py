@@ -474,8 +474,8 @@ def _checked_and_forgotten(manifest: Manifest, erasures: list[Erasure], clock: C
     for request in ForgetRequest.objects.filter(state=ForgetState.FORGOTTEN).iterator(chunk_size=100):
         if not receipts.is_genuine(request):
             raise BackupRefused(
-                f"No configured key signed the receipt of the forget of {instant(request.created_at)}; name the key that"
-                " did in OPENWOP_SECRET_KEY_FALLBACKS."
+                f"No configured key signed the receipt of the forget of {instant(request.created_at)};"
+                " name the key that did in OPENWOP_SECRET_KEY_FALLBACKS."
             )
     recover(None, clock())  # or a forget in progress at the time of the copy would keep its turn until its lease ends
     applied = sum(_forget_again(each, clock) for each in _to_repeat(erasures))
@@ -498,7 +498,7 @@ def _require_vault_opens() -> None:
 def _to_repeat(erasures: list[Erasure]) -> list[Erasure]:
     """The forgets that the copy does not have, those of the same names as one, with all rows that were chosen.
 
-    A repeated forget is in the journal too: each restore of a copy would otherwise repeat twice as many as the last.
+    Earlier releases put a repeated forget into the journal too.
     """
     found: dict[tuple[str, tuple[str, ...]], Erasure] = {}
     for each in erasures:

@@ -143,8 +143,8 @@ def _opened_line(line: bytes, binding: bytes, keys: list[bytes], number: int) ->
             found = json.loads(vault.opened(key, sealed, binding))
             return Erasure(**{**found, "terms": tuple(found["terms"]), "chosen": tuple(found["chosen"])})
     raise JournalBroken(
-        f"Line {number} of the erasure journal {file()} was changed, or was sealed with another OPENWOP_SECRET_KEY: name"
-        " that key in OPENWOP_SECRET_KEY_FALLBACKS."
+        f"Line {number} of the erasure journal {file()} was changed, or was sealed with another OPENWOP_SECRET_KEY:"
+        " name that key in OPENWOP_SECRET_KEY_FALLBACKS."
     )
 
 
