@@ -19,7 +19,7 @@ from memory.host.errors import Conflict, NotFound, Unprocessable
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.ledger_search import LedgerFilter
-from memory.models import Archive, Lineage, LineageKind, Pass
+from memory.models import Archive, Pass
 from memory.passes import PassOrder, archives
 from memory.reasons import stored_reason
 from memory.recordings import Reader, Readers
@@ -45,7 +45,6 @@ TAGGING = ("tag", "untag")
 FORGET = "forget"
 LOOKED_AT = 500
 NAMED = 20  # runs that read an entry
-MERGING = (LineageKind.MERGED, LineageKind.COMPACTED)
 
 
 def select_entries(scope: TenantScope, action: str, texts: Iterable[str], *, now: datetime) -> "list[MemoryEntry]":
@@ -240,14 +239,8 @@ def _every(scope: TenantScope, matching: Matching, now: datetime) -> Iterator[li
 
 def _merged_into(scope: TenantScope, entry_ids: Sequence[UUID], now: datetime) -> "list[MemoryEntry]":
     """Return the live entries that a pass made of some of these, which are not among them, the newest first."""
-    seen, behind = set(entry_ids), list(entry_ids)
-    for _ in range(provenance.STEPS):
-        rows = Lineage.objects.of(scope.tenant_id).filter(sql.is_among("source_id", behind), kind__in=MERGING)
-        behind = list(set(rows.values_list("target_id", flat=True)[:LOOKED_AT]) - seen)
-        seen |= set(behind)
-        if not behind:
-            break
-    known = adapter.console.entries_by_id(scope, list(seen - set(entry_ids)), now=now)
+    made = provenance.merged_into(scope.tenant_id, entry_ids, most=LOOKED_AT)
+    known = adapter.console.entries_by_id(scope, list(made), now=now)
     return sorted((each for each in known.values() if not each.retired_at), key=lambda each: each.id, reverse=True)
 
 

@@ -229,6 +229,20 @@ def replaced_before(tenant_id: UUID, target_ids: Collection[UUID], *, most: int)
     return found, not behind
 
 
+def merged_into(tenant_id: UUID, source_ids: Collection[UUID], *, most: int) -> set[UUID]:
+    """Return the entries that passes made of these, and of those in turn, at most ``most`` a step and ``STEPS`` steps;
+    what replaced one does not hold its text and is left out."""
+    merging = (LineageKind.MERGED, LineageKind.COMPACTED)
+    seen, behind = set(source_ids), list(source_ids)
+    for _ in range(STEPS):
+        rows = Lineage.objects.of(tenant_id).filter(sql.is_among("source_id", behind), kind__in=merging)
+        behind = list(set(rows.values_list("target_id", flat=True)[:most]) - seen)
+        seen |= set(behind)
+        if not behind:
+            break
+    return seen - set(source_ids)
+
+
 def lineage_of_pass(tenant_id: UUID, pass_id: UUID, *, after: UUID | None = None, limit: int) -> list[Lineage]:
     """Return the descents of one pass, in order, after the row ``after``."""
     rows = Lineage.objects.of(tenant_id).filter(pass_id=pass_id)

@@ -381,8 +381,11 @@ def _search_again(request: ForgetRequest, terms: tuple[str, ...]) -> list[Holdin
 def _keep_in_journal(
     request: ForgetRequest, terms: tuple[str, ...], chosen: dict[str, frozenset[UUID]], by: str
 ) -> None:
-    """A restore of an older backup will forget the subject again. What a restore repeats, which the host confirms, is
-    in the journal already: once more it would be forgotten out of copies made since, for which nobody asked."""
+    """Add the forget to the journal, so that a restore of an older backup repeats it.
+
+    A repeated forget, which the host itself confirms, is in the journal already. A second line would make restores of
+    later backups erase what was written after the first one.
+    """
     if by == HOST:
         return
     journal.record(request, terms, [row.hex for rows in chosen.values() for row in rows])

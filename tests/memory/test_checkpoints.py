@@ -172,7 +172,7 @@ def test_a_host_with_a_new_key_stands_by_what_the_one_before_signed_as_long_as_i
 
 
 @pytest.mark.engines
-def test_what_a_former_key_signed_is_signed_anew_once_and_on_record_and_what_nobody_signed_is_not(
+def test_after_a_change_of_the_key_valid_checkpoints_are_signed_anew_once_and_on_record_and_forged_ones_are_not(
     acme: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Then every checkpoint verifies under the one key that discovery names, and the former key can go."""
