@@ -1,7 +1,7 @@
 """The list of runs: its filter, its pages, newest first, all of it for a file, and the runs that failed lately."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -18,6 +18,8 @@ from memory.host.tenancy import TenantScope
 COUNTED, SEARCHED = 10_000, 20_000
 # The filter that leaves the host's own workflows out, and how many runs are asked for who started them.
 CLIENTS, RECENT = "clients", 500
+# The filter of a status that is none: every run that has not ended, without the logs of the host, which never do.
+UNFINISHED = "unfinished"
 # The beginning of the codes of runs that a decision ended, and how long before its failure a run may have begun.
 DECIDED, LONGEST_FAILING = "approval_", timedelta(days=30)
 
@@ -30,7 +32,7 @@ class RunFilter:
     letters of either case. Runs of several workflows, by a stated name, of an ``agent``, ``started_by`` a principal, or
     that took ``at_least`` so long have no index in the order of the list: they are looked for among the newest
     ``SEARCHED``. A run of an ``agent`` was started for it, here or elsewhere, or has used a version of it.
-    ``started_by`` may be ``CLIENTS``: all but the host's own workflows.
+    ``started_by`` may be ``CLIENTS``: all but the host's own workflows; ``status`` may be ``UNFINISHED``.
     """
 
     workflow: str = ""
@@ -74,6 +76,15 @@ def failed_since(scope: TenantScope, since: datetime) -> QuerySet[Run]:
     return rows.exclude(fork_mode=ForkMode.REPLAY).filter(~Exists(branches)).order_by("created_at", "id")
 
 
+def cancellable(scope: TenantScope, wanted: RunFilter, *, most: int) -> tuple[list[Run], int]:
+    """Return the runs among those that a client can cancel and has not, newest first, at most ``most`` of them; and
+    how many there are, counted up to ``COUNTED``."""
+    scope.check("runs:cancel")
+    rows, _ = _runs(scope, replace(wanted, status=UNFINISHED))
+    rows = rows.filter(external=False).exclude(status=RunStatus.CANCELLING)
+    return list(rows[:most]), rows.order_by().values("id")[:COUNTED].count()
+
+
 def acting_agents(scope: TenantScope, listed: Sequence[Run]) -> dict[UUID, list[str]]:
     """Return the agents of each of these runs: its own, then those that its nodes have used, in order of use."""
     scope.check("runs:read")
@@ -107,11 +118,12 @@ def _runs(scope: TenantScope, wanted: RunFilter) -> tuple[QuerySet[Run], int]:
     is_one = len(named) == 1 and not or_stated
     asked = {
         "workflow_id": named[0] if is_one else "" if named else external_runs.WORKFLOW,
-        "status": wanted.status,
+        "status": wanted.status if wanted.status != UNFINISHED else "",
         "created_at__gte": wanted.since,
         "created_at__lt": wanted.until,
     }
     rows = rows.filter(**{field: value for field, value in asked.items() if value}).order_by("-created_at", "-id")
+    rows = rows.filter(completed_at=None, system=False) if wanted.status == UNFINISHED else rows
     if is_one and not wanted.agent and not wanted.at_least and not wanted.started_by:
         return rows, 0
     first = rows.values_list("created_at", "id")[SEARCHED : SEARCHED + 1].first()

@@ -11,7 +11,7 @@ from memory.host import pages as host_pages
 from openwop_console import errors, openapi, sign_in, views
 from openwop_console.mcp import views as mcp
 from openwop_console.oauth import views as oauth
-from openwop_console.runtime.views import run_again, run_answer, run_fork, run_steer
+from openwop_console.runtime.views import run_again, run_answer, run_fork, run_steer, runs_cancel
 from openwop_console.sign_in import second_factor_pages, single_sign_on
 
 handler400 = errors.bad_request
@@ -66,6 +66,7 @@ pages: list[URLPattern] = [
     path("settings/grants/<str:key_id>/revoke", views.revoke_grant, name="grant-revoke"),
     path("api", views.api, name="api"),
     path("glossary", views.glossary_page, name="glossary"),
+    path("runs/cancel", runs_cancel, name="runs-cancel"),
     path("runs/<str:run_id>/again", run_again, name="run-again"),
     path("runs/<str:run_id>/answer/<str:interrupt_id>", run_answer, name="run-answer"),
     path("runs/<str:run_id>/fork", run_fork, name="run-fork"),

@@ -181,14 +181,6 @@ def _prepared_find() -> sql.PositionalQuery[Run]:
     return sql.PositionalQuery(Run.objects.of(anyone).filter(id=anyone).select_related("tenant", "definition"))
 
 
-def unfinished_of(tenant_id: UUID, principal: str, *, most: int) -> list[UUID]:
-    """Return the runs that this principal started and that go on, the newest first; at most ``most``. The logs of
-    agents and intents, which never end, are none."""
-    going_on = [each for each in RunStatus.values if each not in ENDS]
-    rows = Run.objects.of(tenant_id).filter(principal=principal, status__in=going_on, system=False)
-    return list(rows.order_by("-created_at", "-id").values_list("id", flat=True)[:most])
-
-
 def find_many(tenant_id: UUID, run_ids: list[UUID]) -> dict[UUID, Run]:
     """Return the runs among ``run_ids`` that belong to the tenant, by id, in one query."""
     found: dict[UUID, Run] = Run.objects.of(tenant_id).in_bulk_by_id(run_ids)

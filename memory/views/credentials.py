@@ -16,9 +16,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
+from memory import run_search
 from memory.api.credentials import KEY, OPERATOR
 from memory.forms import InviteForm, KeyForm, SecretForm
-from memory.host import access, exports, ids, key_management, operators, pages, runs, sessions, tenancy, vault
+from memory.host import access, exports, ids, key_management, operators, pages, sessions, tenancy, vault
 from memory.host.api_keys import NewKey
 from memory.host.json_types import JSONObject
 from memory.host.models import Operator
@@ -29,10 +30,10 @@ from memory.host.sessions import BrowserSession
 from memory.host.sql import CHUNK
 from memory.host.tenancy import TenantScope
 from memory.host.vault import SecretRecord
+from memory.run_search import RunFilter
 from memory.wire import instant
 
 REVOKE = "Revoke"
-UNFINISHED, UNFINISHED_NAMED = 100, 5  # runs that are counted, and named, before a key is revoked
 FIELDS = {"expiresAt": "expires_at", "operator": "email"}
 CONNECT = "manifest:read"
 SESSION_COLUMNS = ("browser", "tenant", "network", "signedInAt", "expiresAt", "current")
@@ -181,8 +182,8 @@ def _one_or_page(
 
 def _ask_about_key(request: HttpRequest, key_id: str, verb: str, icon: str, consequence: str) -> HttpResponse:
     """The question before an active key is revoked or rotated; of another key there is nothing to ask."""
-    now = timezone.now()
-    found = key_management.find(tenancy.scope_of(request), ids.parse("key", key_id), now=now)
+    scope, now = tenancy.scope_of(request), timezone.now()
+    found = key_management.find(scope, ids.parse("key", key_id), now=now)
     if found.state != "active":
         messages.info(request, f"The key is {found.state} already.")
         return redirect("keys")
@@ -199,11 +200,11 @@ def _ask_about_key(request: HttpRequest, key_id: str, verb: str, icon: str, cons
         "Runs that it started": f"{reverse('runs')}?by={key_id}",
         "Its audit records": f"{reverse('audit')}?actor={key_id}",
     }
-    if verb == REVOKE and (going_on := runs.unfinished_of(row.tenant_id, key_id, most=UNFINISHED + 1)):
-        number = f"{UNFINISHED}+" if len(going_on) > UNFINISHED else str(len(going_on))
+    wanted = RunFilter(started_by=key_id, status=run_search.UNFINISHED)
+    if verb == REVOKE and (going_on := run_search.run_page(scope, wanted, size=1)).total:
+        number = f"{going_on.total:,}{'+' if going_on.inexact else ''}"
         facts["Unfinished runs"] = f"{number}, which continue after the key is revoked, until they end or are cancelled"
-        for run_id in going_on[:UNFINISHED_NAMED]:
-            see[f"Unfinished run …{run_id.hex[-6:]}"] = reverse("run", args=[ids.wire("run", run_id)])
+        see["Unfinished runs, to read or cancel"] = reverse("runs", query={"by": key_id, "status": wanted.status})
     return pages.ask(
         request,
         pages.Question(

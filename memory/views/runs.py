@@ -35,6 +35,7 @@ CALL_TEXTS = ("request", "answer", "inputs", "outcome")
 CHANGED_NAMED = 5
 # The members of events that name who acted, what stands there for a decision by several, and who has no name.
 ACTED, QUORUM, BEARER = ("decidedBy", "principal"), "quorum:", {"token": "someone with a link to answer"}
+FILTERS = ("workflow", "status", "agent", "by", "slower", "since", "until")
 SLOWER = ("1", "10", "60", "600", "3600")  # seconds
 # The columns of the list as a file; what the page shows of a run stands in runs_list.html.
 COLUMNS: dict[str, Callable[[Run], object]] = {
@@ -137,20 +138,25 @@ class LaneFilter:
         return (not self.node or lane.node_id == self.node) and (not self.agent or lane.agent_id == self.agent)
 
 
-@pages.parameters("workflow", "status", "agent", "by", "slower", "since", "until", *pages.LIST)
-@require_safe
-def run_list(request: HttpRequest) -> HttpResponseBase:
-    """The tenant's runs, newest first."""
-    scope, cursor = tenancy.scope_of(request), pages.Cursor.from_request(request, "run")
-    wanted = RunFilter(
+def filter_of(request: HttpRequest) -> RunFilter:
+    """The runs that the parameters ``FILTERS`` name."""
+    return RunFilter(
         workflow_part=pages.text_of(request, "workflow"),
         agent=pages.text_of(request, "agent"),
         started_by=pages.text_of(request, "by"),
         at_least=timedelta(seconds=int(pages.word_of(request, "slower", SLOWER) or 0)),
-        status=pages.word_of(request, "status", RunStatus.values),
+        status=pages.word_of(request, "status", (*RunStatus.values, run_search.UNFINISHED)),
         since=pages.moment_of(request, "since"),
         until=pages.moment_of(request, "until", end=True),
     )
+
+
+@pages.parameters(*FILTERS, *pages.LIST)
+@require_safe
+def run_list(request: HttpRequest) -> HttpResponseBase:
+    """The tenant's runs, newest first."""
+    scope, cursor = tenancy.scope_of(request), pages.Cursor.from_request(request, "run")
+    wanted = filter_of(request)
     listed = run_search.run_page(scope, wanted, before=cursor.after, size=pages.PAGE)
     if file_format := pages.file_format(request):
         found = run_search.export_runs(scope, wanted)
@@ -175,8 +181,9 @@ def run_list(request: HttpRequest) -> HttpResponseBase:
         "status": wanted.status,
         "since": pages.text_of(request, "since"),
         "until": pages.text_of(request, "until"),
-        "statuses": RunStatus.values,
+        "statuses": (*RunStatus.values, run_search.UNFINISHED),
         "filtered": wanted != RunFilter(),
+        "may_cancel": wanted.status == run_search.UNFINISHED and scope.can("runs:cancel"),
         **cursor.links(len(listed.runs), listed.after),
         **pages.files(request),
     }

@@ -1,4 +1,4 @@
-"""Page requests that act on runs: start again, fork, steer and answer."""
+"""Page requests that act on runs: start again, fork, steer, answer, and cancel several."""
 
 from collections.abc import Callable
 from uuid import UUID
@@ -7,20 +7,25 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from memory import interrupt_forms, run_timeline
-from memory.host import ids, pages
+from memory import interrupt_forms, run_search, run_timeline
+from memory.forms import SelectionForm
+from memory.host import access, ids, pages
 from memory.host.errors import Conflict, Invalid
-from memory.host.models import ForkMode, Run
+from memory.host.models import ForkMode, Run, RunStatus
 from memory.host.tenancy import scope_of
 from memory.interrupt_forms import AnswerForm
 from memory.views import runs
 from memory.views.runs import render_run
 from openwop_console.runtime import replay, run_operations
 from openwop_console.runtime.replay import ForkRequest
+from openwop_console.runtime.run_operations import MAX_RUN_IDS, Cancelled
 
+# How a run is that was just cancelled: at once, or when its node has ended.
+STOPPED = frozenset({RunStatus.CANCELLED, RunStatus.CANCELLING})
 STEER: dict[str, Callable[..., Run]] = {
     "cancel": run_operations.cancel_run,
     "pause": run_operations.pause_run,
@@ -33,6 +38,44 @@ STEER: dict[str, Callable[..., Run]] = {
 def run_again(request: HttpRequest, run_id: str) -> HttpResponse:
     run = run_operations.run_again(scope_of(request), ids.parse("run", run_id), now=timezone.now())
     return redirect("run", run_id=ids.wire("run", run.id))
+
+
+@pages.parameters(*runs.FILTERS)
+@require_http_methods(["GET", "HEAD", "POST"])
+def runs_cancel(request: HttpRequest) -> HttpResponse:
+    """Ask before the unfinished runs of the list are cancelled; a POST cancels those that the page has shown."""
+    scope, now = scope_of(request), timezone.now()
+    scope.check("runs:cancel")
+    back = reverse("runs", query=request.GET)
+    form = SelectionForm(request.POST if request.method == "POST" else None)
+    sent = pages.submit(form, lambda given: _cancel(request, given["reason"])) if form.is_bound else None
+    if sent and sent.result:
+        return redirect(back)
+    found, total = run_search.cancellable(scope, runs.filter_of(request), most=MAX_RUN_IDS)
+    context = {
+        "nav": "runs",
+        "now": now,
+        "runs": found,
+        "total": total,
+        "form": form,
+        "back": back,
+        "here": request.get_full_path(),
+        "people": access.names_of(scope.tenant_id, {run.principal for run in found}),
+    }
+    return pages.render(request, "memory/runs_cancel.html", context, status=sent.status if sent else 200)
+
+
+def _cancel(request: HttpRequest, reason: str) -> list[Cancelled]:
+    chosen = request.POST.getlist("id")
+    if not 0 < len(chosen) <= MAX_RUN_IDS:
+        raise Invalid(f"Choose 1 to {MAX_RUN_IDS} runs.")
+    outcomes = run_operations.cancel_runs(scope_of(request), chosen, reason=reason, now=timezone.now())
+    done = [each for each in outcomes if not each.code and each.status in STOPPED]
+    if done:
+        messages.success(request, f"{len(done)} {'run is' if len(done) == 1 else 'runs are'} being cancelled.")
+    if len(done) < len(outcomes):
+        messages.info(request, f"{len(outcomes) - len(done)} had ended already or cannot be cancelled here.")
+    return outcomes
 
 
 @pages.creates()

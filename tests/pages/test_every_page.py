@@ -45,14 +45,14 @@ STATEMENTS = {
     ),
     11: "forget-hold look-alikes memory-entry-compare secrets secret-remove sessions tenants webhooks",
     12: (
-        "commitment-cancel forget-holds key-revoke key-rotate keys memory-entry-reads pass-undo run-note second-factor "
+        "commitment-cancel forget-holds key-rotate keys memory-entry-reads pass-undo run-note second-factor "
         "workspace-file"
     ),
     13: (
         "agent agents archive-withdraw commitment memory-entry-lineage memory-import namespaces "
-        "run-answer webhook workflow-file"
+        "run-answer runs-cancel webhook workflow-file"
     ),
-    14: "forget memory-export namespace operators",
+    14: "forget key-revoke memory-export namespace operators",
     15: "forget-confirm operator-sessions runs",
     16: "archive archives consolidation forget-request memory-entry-retire settings",
     17: "agent-tab commitments memory memory-selected needs-you pass",
@@ -84,6 +84,7 @@ LISTS = [
     "/memory/reach?state=all",
     "/workspace",
     "/runs",
+    "/runs/cancel",
     "/installed",
     "/proposals",
     "/forget",

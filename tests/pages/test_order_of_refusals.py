@@ -71,6 +71,7 @@ NEEDS = {
     "run-answer": "approvals:respond",
     "run-fork": "runs:create",
     "run-steer": "runs:cancel",
+    "runs-cancel": "runs:cancel",
     "run-verify": "runs:read",
     "memory-export": "memory:read",
     "memory-export-file": "memory:read",

@@ -62,6 +62,7 @@ PAGES = (
     "/memory?tier=working&tag=common",
     "/memory?tier=episodic&agent=agent-1",
     "/runs",
+    "/runs?status=unfinished",
     "/retention",
     "/commitments",
     "/archives",

@@ -16,7 +16,7 @@ from django.utils import timezone
 from memory import external_runs, origins, run_search
 from memory.addresses import Address, Tier
 from memory.entry_drafts import EntryDraft
-from memory.host import ids, registry, tenancy
+from memory.host import ids, registry, runs, tenancy
 from memory.host.models import ArtifactKind
 from memory.host.runs import RunOrder, open_run
 from memory.ledger.entries import AddressedValue
@@ -227,6 +227,48 @@ def test_runs_are_listed_by_who_started_them_and_without_the_workflows_of_the_ho
     assert f'<option value="{mine.principal.id}" selected>rosa@acme.example</option>' in shown
     assert "rosa@acme.example" in shown.partition('id="runs"')[2], "the list names who started a run"
     assert f"/runs?by={mine.principal.id}" in body_of(ada.get(f"/runs/{own}"))
+
+
+@pytest.mark.engines
+def test_the_unfinished_runs_of_a_filter_are_cancelled_together_after_a_question(ada: Client, sign_in: SignIn) -> None:
+    ended, owner = run_of("daily"), building.scope()
+    building.remember("acme", "x", workflow_id="mine")
+    gate = {"title": "Go on", "artifactId": "a", "artifactType": "document", "actions": ["accept", "reject"]}
+    building.install("acme", building.definition("asks", building.node("gate", "core.approvalGate", gate)))
+    other, *mine = (ids.wire("run", building.execute(by, "asks").id) for by in (building.scope(), owner, owner))
+    query = f"by={owner.principal.id}&status=unfinished"
+    assert listed(ada, query) == mine[::-1]
+    link = "/runs/cancel?" + query.replace("&", "&amp;")
+    assert f'href="{link}"' in body_of(ada.get(f"/runs?{query}"))
+    assert "/runs/cancel" not in body_of(ada.get("/runs")), "the question is about the unfinished ones alone"
+    assert "/runs/cancel" not in body_of(sign_in("acme", "viewer").get(f"/runs?{query}"))
+    asked = body_of(ada.get(f"/runs/cancel?{query}"))
+    assert "Cancel 2 runs?" in asked
+    assert re.findall(r'name="id" value="(run_\w+)"', asked) == mine[::-1]
+    answer = ada.post(f"/runs/cancel?{query}", {"id": [*mine, ended], "reason": "its key has leaked"}, follow=True)
+    assert "2 runs are being cancelled." in body_of(answer)
+    assert "1 had ended already or cannot be cancelled here." in body_of(answer)
+    for each in mine:
+        building.advance(runs.find(owner.tenant_id, ids.parse("run", each)))
+    statuses = {row["id"]: row["status"] for row in json.loads(body_of(ada.get("/runs?format=json")))["runs"]}
+    assert [statuses[each] for each in (*mine, ended, other)] == [
+        *["cancelled"] * 2,
+        "completed",
+        "waiting-approval",
+    ]
+    assert "its key has leaked" in body_of(ada.get(f"/runs/{mine[0]}"))
+    assert 'name="id"' not in body_of(ada.get(f"/runs/cancel?{query}"))
+
+
+def test_no_run_is_cancelled_by_a_question_without_runs_or_of_another_tenant(ada: Client, sign_in: SignIn) -> None:
+    building.install("acme", building.definition("daily", building.node("only", "core.noop")))
+    run = ids.wire("run", run_operations.create_run(building.scope(), RunRequest("daily"), now=timezone.now()).id)
+    for sent in ({}, {"id": [run] * 101}):
+        refused = ada.post("/runs/cancel", sent)
+        assert (refused.status_code, "Choose 1 to 100 runs." in body_of(refused)) == (422, True)
+    answer = sign_in("globex").post("/runs/cancel", {"id": run}, follow=True)
+    assert "1 had ended already or cannot be cancelled here." in body_of(answer)
+    assert listed(ada, "status=pending") == [run]
 
 
 def test_how_many_runs_were_looked_at_is_said_where_not_all_were(ada: Client, monkeypatch: pytest.MonkeyPatch) -> None:

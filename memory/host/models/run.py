@@ -202,6 +202,11 @@ class Run(TenantOwned):
             models.Index(fields=("tenant", "status", "created_at", "id"), name="host_run_status"),
             models.Index(fields=("tenant", "workflow_id", "created_at", "id"), name="host_run_workflow"),
             models.Index(
+                fields=("tenant", "created_at", "id"),
+                condition=models.Q(completed_at__isnull=True, system=False),
+                name="host_run_unfinished",
+            ),
+            models.Index(
                 fields=("tenant", "ready_at"), condition=models.Q(ready_at__isnull=False), name="host_run_ready"
             ),
             models.Index(
