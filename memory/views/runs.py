@@ -183,7 +183,7 @@ def run_list(request: HttpRequest) -> HttpResponseBase:
         "until": pages.text_of(request, "until"),
         "statuses": (*RunStatus.values, run_search.UNFINISHED),
         "filtered": wanted != RunFilter(),
-        "may_cancel": wanted.status == run_search.UNFINISHED and scope.can("runs:cancel"),
+        "may_cancel": wanted.status == run_search.UNFINISHED and listed.runs and scope.can("runs:cancel"),
         **cursor.links(len(listed.runs), listed.after),
         **pages.files(request),
     }
