@@ -134,8 +134,9 @@ def test_a_child_whose_parent_died_before_it_was_tied_ends_at_once():
 
 @once
 def test_tasks_are_done_after_the_processes_that_waited_for_them_were_killed(running):
-    _, *waiting = running.child("qcluster").children(recursive=True)
+    first, *waiting = running.child("qcluster").children(recursive=True)
 
+    first.terminate()  # alone it goes on; what it started has no such shield
     for process in waiting:
         process.kill()
 
@@ -146,10 +147,12 @@ def test_tasks_are_done_after_the_processes_that_waited_for_them_were_killed(run
 
 
 @once
-def test_when_the_worker_dies_the_console_ends_and_says_so(running):
+def test_when_the_worker_ends_the_console_ends_and_says_so_though_all_its_processes_were_signalled(running):
     running.processes()
+    worker = running.child("qcluster")
 
-    running.child("qcluster").kill()
+    for process in (*worker.children(recursive=True), worker):
+        process.terminate()
 
     assert running.wait() == 1
     assert "the worker process ended" in running.output
