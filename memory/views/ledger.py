@@ -254,15 +254,13 @@ def _around(
     names = access.names_of(scope.tenant_id, {*counted["principal"].of, wanted.principal} - {""})
     age, bounds = pages.text_of(request, "age"), {name: pages.text_of(request, name) for name in BOUNDS}
     offered = [
-        _with_total(
-            _fixed("state", STATES, wanted.state.removeprefix("present"), counted["state"], unset="present"), page
-        ),
+        _fixed("state", STATES, wanted.state.removeprefix("present"), counted["state"], unset="present"),
         _fixed("age", AGES, age, counted["age"]),
         *(_facet(name, getattr(wanted, name), counted[name], names) for name in ledger_search.FACETS),
     ]
     days = {name: (text, "date" if not text or pages.DAY.fullmatch(text) else "text") for name, text in bounds.items()}
     shared = [] if pages.wants_fragment(request) else adapter.console.distinct_values(scope, "namespace", limit=OFFERED)
-    return {"facets": [each for each in offered if each], "namespaces": shared, "days": days}
+    return {"facets": [_as_far_as_known(each, page) for each in offered if each], "namespaces": shared, "days": days}
 
 
 def _fixed(name: str, words: dict[str, str], chosen: str, counted: FacetCounts, *, unset: str = "") -> Facet:
@@ -273,14 +271,15 @@ def _fixed(name: str, words: dict[str, str], chosen: str, counted: FacetCounts, 
     return Facet(name, WORDS[name], options)
 
 
-def _with_total(facet: Facet, page: LedgerPage) -> Facet:
-    """The facet with the page's own total behind its chosen option, where that is closer than a count of a sample."""
-    options = [
-        replace(each, count=page.total, is_bound=not page.total_is_exact)
-        if each.selected and each.is_bound and page.total > (each.count or 0)
-        else each
-        for each in facet.options
-    ]
+def _as_far_as_known(facet: Facet, page: LedgerPage) -> Facet:
+    """The facet where only some entries were counted: the page's own total stands behind the option that is chosen, and
+    nothing behind one that none of them has."""
+    options = []
+    for each in facet.options:
+        if each.selected and each.is_bound and page.total > (each.count or 0):
+            options.append(replace(each, count=page.total, is_bound=not page.total_is_exact))
+        else:
+            options.append(replace(each, count=None) if each.is_bound and not each.count else each)
     return replace(facet, options=options)
 
 

@@ -131,10 +131,13 @@ def test_a_chosen_value_that_no_entry_has_stays_on_offer(ada: Client) -> None:
 
 def test_what_is_counted_of_a_part_says_that_there_may_be_more(ada: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger_search, "SAMPLED", 3)
+    written("old", "older", agent_id="early")
     written(*(f"note {number}" for number in range(5)), tags=("red",))
     shown = body_of(ada.get("/memory"))
     assert behind(shown, "tag") == {"": "", "red": "3+"}
     assert behind(shown, "age")["1h"] == "3+"
+    assert behind(shown, "state")["retired"] == "", "none among the newest is not none at all"
+    assert behind(body_of(ada.get("/memory?agent=early")), "agent")["early"] == "2", "what the list itself has"
 
 
 def test_the_choices_come_with_the_list_and_are_left_as_they_are_by_an_older_page(ada: Client) -> None:
