@@ -83,6 +83,7 @@ def _needs(found: NeedsYou) -> dict[str, object]:
     """Return the page's counts as JSON; None where a permission is missing."""
     return {
         **{name: each.total if each else None for name, each in found.waiting.items()},
+        "moreThanCounted": sorted(name for name, each in found.waiting.items() if each and each.inexact),
         "policyChanges": None if found.policies is None else [ids.wire("chg", each.id) for each in found.policies],
         "degradedAgents": None if found.degraded is None else [row.entry.agent_id for row in found.degraded],
         "host": found.host,

@@ -779,7 +779,7 @@ def log_moved() -> Iterator[None]:
             cursor.execute(f"PRAGMA wal_autocheckpoint = {int(before)}")
 
 
-def behind(column: str, at: datetime, row_id: object, *, id_column: str = "id") -> Q:
+def behind(column: str, at: object, row_id: object, *, id_column: str = "id") -> Q:
     """Select the rows after a given one in the order (``-column``, ``-id_column``).
 
     There are two conditions so that one index serves both.

@@ -361,5 +361,7 @@ class LookAlike(TenantOwned):
         )
         indexes = (
             models.Index(fields=("tenant", "newer_id"), name="memory_lookalike_newer"),
-            models.Index(fields=("tenant", "id"), condition=models.Q(decision=""), name="memory_lookalike_open"),
+            models.Index(
+                fields=("tenant", "percent", "id"), condition=models.Q(decision=""), name="memory_lookalike_open"
+            ),
         )

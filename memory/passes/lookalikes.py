@@ -18,11 +18,11 @@ from django.db.models import Q, QuerySet
 
 from memory import adapter, addresses, consolidation_state, ledger, passes, provenance, redaction
 from memory.adapter.passes import CorpusEntry
-from memory.host import audit, event_log, ids, tenancy
+from memory.host import audit, event_log, ids, sql, tenancy
 from memory.host.clock import Clock
 from memory.host.errors import Conflict, Invalid
 from memory.host.events import MemoryConsolidated
-from memory.host.paging import Page, read_page
+from memory.host.paging import Page, cut
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.models import LineageKind, LookAlike, Pass, Verb
 from memory.models.vector_signs import Array
@@ -286,19 +286,21 @@ def page(
     scope: TenantScope, *, memory_ref: str = "", entry_id: UUID | None = None, after: UUID | None, size: int,
     now: datetime,
 ) -> Page[Pair]:  # fmt: skip
-    """The open pairs after that one, newest first; of one ref, or with one entry, when given."""
+    """The open pairs after that one, the most alike first, and of those the newest; of one ref, or with one entry, when
+    given. After a pair that is gone the list begins anew."""
     rows = _with_entry(_open(scope, now=now), entry_id)
     rows = rows.filter(older__memory_ref=memory_ref) if memory_ref else rows
-    found = read_page(rows, after, size)
-    wanted = [each for row in found.rows for each in (row.older_id, row.newer_id)]
+    last = LookAlike.objects.of(scope.tenant_id).filter(id=after).first() if after else None
+    later = rows.filter(sql.behind("percent", last.percent, last.id)) if last else rows
+    shown, end = cut(list(later.order_by("-percent", "-id")[: size + 1]), size)
+    wanted = [each for row in shown for each in (row.older_id, row.newer_id)]
     texts = adapter.console.entries_with_writers(scope, wanted, now=now)
-    return found.with_rows(
-        [
-            Pair(row, texts[row.older_id], texts[row.newer_id])
-            for row in found.rows
-            if row.older_id in texts and row.newer_id in texts
-        ]
-    )
+    pairs = [
+        Pair(row, texts[row.older_id], texts[row.newer_id])
+        for row in shown
+        if row.older_id in texts and row.newer_id in texts
+    ]
+    return Page(pairs, rows.count(), end.id if end else None)
 
 
 # Deciding about them: all that were chosen or none.

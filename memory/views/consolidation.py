@@ -168,7 +168,7 @@ PAIR_COLUMNS = ("id", "memoryRef", "percent", "alikeIn", "foundAt", "older", "ne
 @pages.parameters("ref", "entry", *pages.LIST)
 @require_safe
 def look_alikes(request: HttpRequest) -> HttpResponseBase:
-    """The pairs that wait, newest first; of one ref or with one entry when the address says so."""
+    """The pairs that wait, the most alike first; of one ref or with one entry when the address says so."""
     scope = tenancy.scope_of(request)
     if file_format := pages.file_format(request):
         rows = (LOOK_ALIKE.document(pair) for pair in _pair_page(scope, request, size=lookalikes.MOST_LISTED).rows)

@@ -108,6 +108,20 @@ def test_the_same_in_other_words_is_alike_whichever_comes_first(one: str, other:
     assert likeness(one, other) == likeness(other, one) > 0
 
 
+@pytest.mark.engines
+def test_the_most_alike_pairs_come_first_on_each_page(desk: Desk) -> None:
+    desk.say(KEPT, HELD)
+    desk.say("Payments are processed by Stripe.", "We use Stripe to process payments.")
+    desk.say("The lift takes twelve people.", "Twelve people fit into the lift.")
+    found = desk.look()
+    assert [each.row.percent for each in found] == sorted((each.row.percent for each in found), reverse=True)
+    by_one, after = [], None
+    for _ in found:
+        page = lookalikes.page(desk.owner, after=after, size=1, now=timezone.now())
+        by_one, after = [*by_one, *page.rows], page.after
+    assert ([each.row.id for each in by_one], after) == ([each.row.id for each in found], None)
+
+
 UNLIKE = ("Anna waters plants daily", "Berlin office closes early", "Invoices arrive quarterly", "Parking costs extra")
 
 
