@@ -69,7 +69,9 @@ def find_or_open(scope: TenantScope, agent_id: str, origin: Origin, *, now: date
     scope.check_agent(agent_id)
     origin = origin.with_texts(lambda text: redaction.for_tenant(scope.tenant_id).redact(text).text)
     origins.require_fitting(origin)
-    identity = _Identity(agent_id, origin.system, origin.run_ref or origin.thread_id, not origin.run_ref)
+    ref = origin.run_ref or origin.thread_id
+    owner = "" if agent_id or ref else scope.principal.id
+    identity = _Identity(agent_id, origin.system, ref, not origin.run_ref, owner)
     named = _named_here(scope.tenant_id, identity)
     found = named or _open_one(scope.tenant_id, identity) or _opened(scope, identity, origin.thread_id, now)
     return runs.find(scope.tenant_id, found.id)
@@ -83,6 +85,7 @@ class _Identity:
     system: str
     ref: str
     by_thread: bool
+    principal: str
 
 
 def _named_here(tenant_id: UUID, identity: _Identity) -> ExternalRun | None:
@@ -173,6 +176,8 @@ def end(scope: TenantScope, run_id: UUID | None, status: str, *, now: datetime) 
     bound = scope.principal.agent_ids
     if bound is not None and row.agent_id not in bound:
         raise Forbidden("This key is not bound to the agent of that run.", rule="agent-binding")
+    if row.principal not in {"", scope.principal.id} and not scope.can("runs:cancel"):
+        raise Forbidden("Another key or person writes to that run.", rule="own-run")
     if not row.ended_by:
         _end(row, status, AGENT, scope.principal.id, now)
     return runs.find(scope.tenant_id, row.id)

@@ -1,7 +1,7 @@
 """Documents that several APIs share: an instant, a MemoryEntry (RFC 0004, for ``ctx.memory`` too), the address of an
 entry, and the origin of a write as a request states it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, overload
 from uuid import UUID
@@ -10,8 +10,9 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from memory import origins
-from memory.addresses import PRIORITIES, Sensitivity, Tier
+from memory.addresses import MAX_AGENT, PRIORITIES, Sensitivity, Tier
 from memory.host import ids
+from memory.host.errors import Invalid
 from memory.host.http import FLAG, POSITIVE, TEXT, TIME, Answer, AnyField, Text, nullable, words
 from memory.host.json_types import JSONObject
 from memory.origins import LARGEST_STEP, MAX_SOURCES, MAX_TEXT, Origin
@@ -31,6 +32,18 @@ def instant(at: datetime | None) -> str | None: ...
 def instant(at: datetime | None) -> str | None:
     """RFC 3339 in UTC, to the millisecond; None for None."""
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z") if at else None
+
+
+def agent_named(headers: Mapping[str, str]) -> str:
+    """The agent in ``X-Agent-ID``; "" without that header. The web server empties a header with more than ASCII, so an
+    empty one is refused rather than ignored."""
+    named = headers.get("X-Agent-ID")
+    if named is None:
+        return ""
+    if not 0 < len(named) <= MAX_AGENT or not (named.isascii() and named.isprintable()):
+        message = f"must be 1 to {MAX_AGENT} printable characters of ASCII"
+        raise Invalid("There is no agent of that name.", errors=[{"field": "X-Agent-ID", "message": message}])
+    return named
 
 
 ADDRESS: "Answer[EntryAddress]" = Answer(

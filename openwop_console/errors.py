@@ -108,6 +108,7 @@ DATABASE_FAILURES = (
 DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 FULL = "The disk of this host is full; try again in a moment."
 LOCKED = "Other changes held the database for too long; try again in a moment."
+OTHER_HOST = "The console does not answer under this host name. OPENWOP_ALLOWED_HOSTS lists the names that it has."
 REMEDY = "Pages that redact secrets are unavailable until an administrator starts the console with its previous key."
 
 FACES = {
@@ -326,9 +327,10 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
     Requests for other hosts are not logged: scanners send many.
     """
-    if not isinstance(exception, DisallowedHost):
-        route = request.resolver_match.route if request.resolver_match else ""
-        log.warning("refused %s /%s: %s", request.method, route, type(exception).__name__)
+    if isinstance(exception, DisallowedHost):
+        return answer(request, errors.Invalid(OTHER_HOST, errors=[{"field": "Host", "message": OTHER_HOST}]))
+    route = request.resolver_match.route if request.resolver_match else ""
+    log.warning("refused %s /%s: %s", request.method, route, type(exception).__name__)
     return answer(request, errors.TooLarge() if isinstance(exception, RequestDataTooBig) else errors.Invalid())
 
 

@@ -1,6 +1,7 @@
 """Entries over HTTP, with their provenance, and the external runs that write them (RFC 0080 B)."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from memory.host.models import RunStatus
 from memory.host.paging import DEFAULT_LIMIT
 from memory.host.tenancy import TenantScope, scope_of
 from memory.ledger import retirement
-from memory.wire import instant
+from memory.wire import agent_named, instant
 
 if TYPE_CHECKING:
     from memory.models.entry import MemoryEntry
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     method="POST",
     scope="memory:write",
     takes=serializers.EntryWrite,
+    headers=("X-Agent-ID",),
     gives={201: serializers.WRITTEN},
     tag="memory",
 )
@@ -62,9 +64,9 @@ def memory_list(request: Request) -> Response:
 
 def _write(request: Request) -> Response:
     body = checked(serializers.EntryWrite, request.data)
-    given = body.validated_data
+    given, draft = body.validated_data, replace(body.draft(), agent_id=agent_named(request.headers))
     written = external_runs.write_entry(
-        scope_of(request), given["memoryRef"], body.draft(), given.get("origin"), now=timezone.now()
+        scope_of(request), given["memoryRef"], draft, given.get("origin"), now=timezone.now()
     )
     return Response({"id": ids.wire("mem", written.id)}, status=201)
 
@@ -72,6 +74,7 @@ def _write(request: Request) -> Response:
 @operation(
     "openExternalRun",
     scope="memory:write",
+    headers=("X-Agent-ID",),
     takes=serializers.ExternalRunOpen,
     gives={201: serializers.EXTERNAL_RUN},
     tag="memory",
@@ -79,7 +82,8 @@ def _write(request: Request) -> Response:
 @api_view(["POST"])
 def external_run_list(request: Request) -> Response:
     scope, origin = scope_of(request), checked(serializers.ExternalRunOpen, request.data).origin()
-    run = external_runs.find_or_open(scope, scope.principal.first_agent, origin, now=timezone.now())
+    agent = agent_named(request.headers) or scope.principal.first_agent
+    run = external_runs.find_or_open(scope, agent, origin, now=timezone.now())
     return Response(serializers.EXTERNAL_RUN.document(run), status=201)
 
 

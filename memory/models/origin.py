@@ -5,7 +5,7 @@ from django.db.models import Q
 
 from memory import origins
 from memory.host.models import Personal, TenantFK, TenantOwned, tenant_link
-from memory.host.models.base import STATE
+from memory.host.models.base import PRINCIPAL, STATE
 from memory.origins import MAX_TEXT, Origin
 
 
@@ -68,6 +68,7 @@ class ExternalRun(TenantOwned):
 
     ``ref`` is the agent system's own id of the run, or of the thread where no run was named (``by_thread``); both are
     empty where neither was. ``ended_by`` is empty while the run is open: one run of an agent, a system and a ref is.
+    ``principal`` is set where neither an agent nor a ref was stated: the writes of two keys are two runs then.
     ``due_at`` is when to check next whether it has gone silent.
     """
 
@@ -78,7 +79,7 @@ class ExternalRun(TenantOwned):
         page=("run", "id"),
         unnamed=("agent_id", "system", "ref", "thread_id"),  # two open runs never come to look the same
     )
-    impersonal = {"ended_by": STATE}
+    impersonal = {"ended_by": STATE, "principal": PRINCIPAL}
     ENDED_BY = (("agent", "agent"), ("silence", "silence"))
 
     agent_id = models.CharField(max_length=256, default="", blank=True)
@@ -86,6 +87,7 @@ class ExternalRun(TenantOwned):
     ref = models.CharField(max_length=MAX_TEXT, default="", blank=True)
     by_thread = models.BooleanField(default=False)
     thread_id = models.CharField(max_length=MAX_TEXT, default="", blank=True)
+    principal = models.CharField(max_length=64, default="", db_default="", blank=True)
     ended_by = models.CharField(max_length=8, choices=ENDED_BY, default="", blank=True)
     due_at = models.DateTimeField()
 
@@ -100,7 +102,7 @@ class ExternalRun(TenantOwned):
         constraints = (
             TenantFK(column="id", to="host_run", name="an_external_run_is_a_run_of_its_tenant"),
             models.UniqueConstraint(
-                fields=("tenant", "agent_id", "system", "ref", "by_thread"),
+                fields=("tenant", "agent_id", "system", "ref", "by_thread", "principal"),
                 condition=Q(ended_by=""),
                 name="a_run_elsewhere_is_open_once",
             ),

@@ -67,9 +67,11 @@ REFUSAL: Schema = {
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of a tool, by whom, with arguments that fit its schema; ``body`` is the request as it was sent."""
+    """One call of a tool, by whom, with arguments that fit its schema; ``body`` is the request as it was sent, and
+    ``agent`` the one that it names."""
 
     scope: TenantScope
+    agent: str
     given: JSONObject
     body: bytes
     now: datetime
@@ -142,7 +144,7 @@ def tool_named(message: Message) -> Tool:
     return TOOLS[name]
 
 
-def call(tool: Tool, scope: TenantScope, given: JSONObject, *, body: bytes, now: datetime) -> Result:
+def call(tool: Tool, scope: TenantScope, given: JSONObject, *, agent: str, body: bytes, now: datetime) -> Result:
     """What the tool answers, on record with it; a refusal is an answer too."""
     assert tool.call
     work = tool.call
@@ -150,7 +152,7 @@ def call(tool: Tool, scope: TenantScope, given: JSONObject, *, body: bytes, now:
     def carry_out() -> Result:
         # A read takes no lock while it looks: on SQLite a transaction would keep every writer waiting.
         with nullcontext() if tool.reads else transaction.atomic():
-            result = work(Call(scope, given, body, now))
+            result = work(Call(scope, agent, given, body, now))
             record(tool, scope, result.ids, now=now)
         return result
 
@@ -268,7 +270,7 @@ def _write(call: Call) -> Result:
     key = body.validated_data.get("key")
     if key is None:
         return _stored(_write_entry(call, body))
-    said = orjson.dumps({name: value for name, value in call.given.items() if name != "key"})
+    said = orjson.dumps({name: value for name, value in call.given.items() if name != "key"} | _named(call))
     place = {"method": "POST", "path": "/mcp/memory_write", "query": ""}
     if not idempotency_keys.FORM.fullmatch(key):
         raise Invalid(errors=[{"field": "key", "message": idempotency_keys.NOT_A_KEY}])
@@ -283,10 +285,15 @@ def _write(call: Call) -> Result:
     return _stored(memory_id)
 
 
+def _named(call: Call) -> JSONObject:
+    return {"X-Agent-ID": call.agent} if call.agent else {}
+
+
 def _write_entry(call: Call, body: MemoryWrite) -> str:
     given = body.validated_data
     origin = given.get("origin")
-    written = external_runs.write_entry(call.scope, given["memoryRef"], body.draft(), origin, now=call.now)
+    draft = replace(body.draft(), agent_id=call.agent)
+    written = external_runs.write_entry(call.scope, given["memoryRef"], draft, origin, now=call.now)
     return ids.wire("mem", written.id)
 
 

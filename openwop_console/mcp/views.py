@@ -19,6 +19,7 @@ from memory.host.errors import Gone, NotFound, Refusal, UnsupportedMediaType
 from memory.host.http import StrictJSONParser
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope, scope_of
+from memory.wire import agent_named
 from openwop_console import VERSION, errors
 from openwop_console.mcp import protocol, questions, resources, tools
 from openwop_console.mcp.protocol import Message, RpcError
@@ -51,7 +52,7 @@ def endpoint(request: HttpRequest) -> HttpResponseBase:
     try:
         if message.method == "tools/call" and tools.tool_named(message) is tools.ASK:
             return _answer_question(request, scope, message, now)
-        return _json(protocol.answer(message.id, _result(scope, message, raw, now)))
+        return _json(protocol.answer(message.id, _result(scope, message, raw, agent_named(request.headers), now)))
     except RpcError as wrong:
         return _json(protocol.error(message.id, wrong.code, wrong.message, wrong.data))
 
@@ -69,10 +70,10 @@ def _json(document: JSONObject, *, status: int = 200) -> HttpResponse:
     return HttpResponse(orjson.dumps(document), status=status, content_type=JSON)
 
 
-def _result(scope: TenantScope, message: Message, raw: bytes, now: datetime) -> JSONObject:
+def _result(scope: TenantScope, message: Message, raw: bytes, agent: str, now: datetime) -> JSONObject:
     if message.method == "tools/call":
         tool = tools.tool_named(message)
-        return tools.call(tool, scope, message.params.get("arguments", {}), body=raw, now=now).document
+        return tools.call(tool, scope, message.params.get("arguments", {}), agent=agent, body=raw, now=now).document
     if message.method == "resources/read":
         return _resource(scope, message, now)
     if message.method not in METHODS:

@@ -47,3 +47,4 @@ def test_a_page_has_its_policy_and_its_session(client: Client) -> None:
 def test_a_host_that_is_not_ours_is_refused_at_a_face_too(client: Client) -> None:
     answer = client.get("/api/v1/memory", **building.headers(role="owner") | {"HTTP_HOST": "elsewhere.example"})
     assert (answer.status_code, answer.json()["error"]) == (400, "VALIDATION_ERROR")
+    assert "OPENWOP_ALLOWED_HOSTS" in answer.json()["message"], "whoever serves it under a new name is told what to do"

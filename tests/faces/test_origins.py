@@ -34,6 +34,8 @@ ORIGIN: dict[str, Any] = {
     "sourceIds": ["doc-1", "doc-2"],
 }
 DOOR = "/v1/host/console/memory"
+BODY = {"memoryRef": "notes", "content": "a note"}
+BEGUN = {"system": "langgraph", "runId": "run-7"}
 
 
 def forget(slug: str, subject: str) -> ForgetRequest:
@@ -166,6 +168,21 @@ def test_a_key_that_is_bound_to_agents_writes_as_the_first_of_them(client: Clien
     assert found["provenance"]["writes"][0]["agentId"] == "billing-01"
 
 
+def test_a_key_names_the_agent_that_writes_in_the_header(client: Client, agent: Agent) -> None:
+    bound, named = Agent(client, role="agent", agents=("alpha", "beta")), "HTTP_X_AGENT_ID"
+    answers = [who.send(DOOR, BODY, **{named: "beta"}) for who in (bound, agent)]
+    entries = [bound.entry(answer.json()["id"]) for answer in answers]
+    assert [each["provenance"]["writes"][0]["agentId"] for each in entries] == ["beta", "beta"]
+    opened = [bound.send("/v1/host/console/external-runs", BEGUN, **more).json() for more in ({}, {named: "beta"})]
+    assert opened[0]["id"] != opened[1]["id"], "two agents are two runs"
+    refused = bound.send(DOOR, BODY, **{named: "stranger"})
+    assert (refused.status_code, refused.json()["details"]["rule"]) == (403, "agent-binding")
+    for wrong in ("", "x" * 129):
+        refused = bound.send(DOOR, BODY, **{named: wrong})
+        assert (refused.status_code, refused.json()["details"]["errors"][0]["field"]) == (400, "X-Agent-ID")
+    assert bound.get(DOOR, memoryRef="notes").json()["total"] == 2
+
+
 def test_who_may_not_write_memory_may_not_here(client: Client) -> None:
     assert Agent(client, role="viewer").write().status_code == 403
 
@@ -205,6 +222,21 @@ def test_runs_are_told_apart_by_agent_system_and_id_and_by_the_thread_where_ther
     found = [who.run_of(who.wrote(origin=origin)) for who in (agent, other) for origin in told]
     assert len(set(found)) == 10
     assert agent.run_of(agent.wrote(origin={"system": "a", "runId": "1", "threadId": "9"})) == found[0]
+
+
+@pytest.mark.engines
+def test_what_two_keys_write_without_agent_and_run_stands_on_two_runs_that_neither_ends_for_the_other(
+    client: Client,
+) -> None:
+    one, other = Agent(client, role="agent"), Agent(client, role="agent")
+    for origin in (None, {"system": "a", "node": "plan"}):
+        stated: dict[str, Any] = {"origin": origin} if origin else {}
+        mine, again, theirs = (who.run_of(who.wrote(**stated)) for who in (one, one, other))
+        assert mine == again != theirs
+        path = f"/v1/host/console/external-runs/{mine}:end"
+        refused = other.send(path, {"status": "failed"})
+        assert (refused.status_code, refused.json()["details"]["rule"]) == (403, "own-run")
+        assert one.send(path, {}).status_code == 200
 
 
 def test_a_run_that_was_opened_takes_the_writes_that_name_it_and_ends_when_told(agent: Agent) -> None:

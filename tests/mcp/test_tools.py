@@ -255,6 +255,15 @@ def test_a_write_with_a_key_is_carried_out_once(model: Models) -> None:
     assert answered(model(), "memory_write", memoryRef="notes", content="once", key="k1") != first, "a key is one's own"
 
 
+def test_a_model_writes_as_the_agent_that_its_header_names(model: Models) -> None:
+    bound = model(agents=("alpha", "beta"))
+    written = bound.call("memory_write", memoryRef="notes", content="a note")
+    bound.headers["HTTP_X_AGENT_ID"] = "beta"
+    named = bound.call("memory_write", memoryRef="notes", content="another note")
+    found = [bound.call("memory_get", id=each["structuredContent"]["id"]) for each in (written, named)]
+    assert [each["structuredContent"]["provenance"]["writes"][0]["agentId"] for each in found] == ["alpha", "beta"]
+
+
 def test_a_viewer_writes_nothing(model: Models) -> None:
     result = model(role="viewer").call("memory_write", memoryRef="notes", content="x")
     assert result["structuredContent"]["requiredScope"] == "memory:write"

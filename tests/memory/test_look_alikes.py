@@ -115,11 +115,12 @@ def test_the_most_alike_pairs_come_first_on_each_page(desk: Desk) -> None:
     desk.say("The lift takes twelve people.", "Twelve people fit into the lift.")
     found = desk.look()
     assert [each.row.percent for each in found] == sorted((each.row.percent for each in found), reverse=True)
-    by_one, after = [], None
-    for _ in found:
+    after: UUID | None = None
+    for each in found:
         page = lookalikes.page(desk.owner, after=after, size=1, now=timezone.now())
-        by_one, after = [*by_one, *page.rows], page.after
-    assert ([each.row.id for each in by_one], after) == ([each.row.id for each in found], None)
+        assert [one.row.id for one in page.rows] == [each.row.id]
+        after = page.after
+    assert after is None
 
 
 UNLIKE = ("Anna waters plants daily", "Berlin office closes early", "Invoices arrive quarterly", "Parking costs extra")

@@ -11,7 +11,6 @@ from django.http import HttpResponse
 from rest_framework.exceptions import APIException, ParseError
 from rest_framework.request import Request
 
-from memory import addresses
 from memory.host.errors import Invalid, PreconditionRequired
 from memory.host.http import MAX_DEPTH, StrictJSONParser, View, depth_of, operation
 from memory.host.json_types import JSONObject, json_bytes
@@ -19,6 +18,7 @@ from memory.host.tenancy import scope_of
 from memory.openintent.access import Caller
 from memory.openintent.queries import DEFAULT_LIMIT, FARTHEST, MAX_LIMIT
 from memory.text.storable import UNSTORABLE
+from memory.wire import agent_named
 
 Problems = list[dict[str, str]]
 # Around a value of the depth that is allowed: the entry, the list, and the batch that it comes in.
@@ -47,24 +47,12 @@ def caller_of(request: Request, *, otherwise: str = "") -> Caller:
     A key that is bound to agents acts as those alone; the first it was given unless the header says otherwise. Another
     key of the tenant acts as any agent, or as itself. Without the header it acts as ``otherwise``, where it may.
     """
-    scope, named = scope_of(request), _agent_header(request)
+    scope, named = scope_of(request), agent_named(request.headers)
     bound = scope.principal.agent_ids
     if bound is None:
         return Caller(scope, named or otherwise or scope.principal.id)
     scope.check_agent(named)
     return Caller(scope, named or (otherwise if otherwise in bound else scope.principal.first_agent))
-
-
-def _agent_header(request: Request) -> str:
-    """The agent in ``X-Agent-ID``; "" without that header. The web server empties a header with more than ASCII, so an
-    empty one is refused rather than ignored."""
-    named: str | None = request.headers.get("X-Agent-ID")
-    if named is None:
-        return ""
-    if not 0 < len(named) <= addresses.MAX_AGENT or not (named.isascii() and named.isprintable()):
-        message = f"must be 1 to {addresses.MAX_AGENT} printable characters of ASCII"
-        raise Invalid("There is no agent of that name.", errors=[{"field": "X-Agent-ID", "message": message}])
-    return named
 
 
 def page_of(query: object, problems: Problems, *, default: int = DEFAULT_LIMIT) -> tuple[int, int]:
