@@ -18,6 +18,7 @@ from memory import workspace
 from memory.entry_drafts import MAX_CONTENT_BYTES
 from memory.forget import receipts
 from memory.host import access, audit_access, audit_chain, heartbeats, registry, runs, scheduling, webhooks
+from memory.host.http import public_document
 from memory.host.json_types import JSONObject
 from memory.host.models import ForkMode
 from memory.memory_policy import Policy
@@ -29,7 +30,6 @@ from openwop_console import VERSION
 from openwop_console.runtime import run_operations
 from proposals import artifacts
 
-CACHE_SECONDS = 300
 Headers = list[tuple[str, str]]
 Messages = tuple[JSONObject, JSONObject]
 HEALTH = "/healthz"
@@ -201,11 +201,7 @@ def discovery(request: HttpRequest) -> HttpResponse:
     found = document()
     body = json.dumps(found, separators=(",", ":"))
     etag = f'"{hashlib.sha256(rfc8785.dumps(found)).hexdigest()[:32]}"'
-    same = request.headers.get("If-None-Match") == etag
-    response = HttpResponse(status=304) if same else HttpResponse(body, content_type="application/json")
-    response["ETag"] = etag
-    response["Cache-Control"] = f"public, max-age={CACHE_SECONDS}"
-    return response
+    return public_document(request.headers, body, etag)
 
 
 @require_safe
@@ -248,9 +244,9 @@ class Documents:
         if len(headers) != len(pairs):
             return None
         found = self._kept.get(_key(path, headers.get(b"host", b""), headers.get(b"x-forwarded-proto", b"")))
-        if found and found.etag and headers.get(b"if-none-match") == found.etag:
-            return found.unchanged
-        return found.whole if found else None
+        if not found or b"if-none-match" not in headers:
+            return found.whole if found else None
+        return found.unchanged if headers[b"if-none-match"] == found.etag else None
 
     def store(self, environ: Mapping[str, str], answer: CompleteAnswer) -> None:
         """Cache ``answer`` if it is complete and for one of the documents; at most ``MOST`` answers are kept."""

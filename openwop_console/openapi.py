@@ -21,10 +21,9 @@ from drf_spectacular.generators import SchemaGenerator
 from rest_framework.decorators import api_view, content_negotiation_class
 from rest_framework.negotiation import BaseContentNegotiation
 
-from memory.host.http import Status, operation
+from memory.host.http import Status, operation, public_document
 from memory.host.json_types import JSONObject
 from openwop_console import VERSION, discovery
-from openwop_console.discovery import CACHE_SECONDS
 from openwop_console.health import ready
 
 SERVED = ("/v1/", "/api/v1/", "/.well-known/", "/healthz", "/readyz")
@@ -276,11 +275,7 @@ def public(name: str, view: Plain, gives: Mapping[Status, object], headers: tupl
 def _openapi(request: HttpRequest) -> HttpResponse:
     """This document."""
     body, etag = _text()
-    same = request.headers.get("If-None-Match") == etag
-    response = HttpResponse(status=304) if same else HttpResponse(body, content_type="application/json")
-    response["ETag"] = etag
-    response["Cache-Control"] = f"public, max-age={CACHE_SECONDS}"
-    return response
+    return public_document(request.headers, body, etag)
 
 
 CONDITIONAL = ("If-None-Match",)

@@ -416,7 +416,7 @@ def _require_confirmable(request: ForgetRequest, terms: tuple[str, ...], *, type
         problem = "must not name the subject: the reason stays on record"
     errors = [{"field": "reason", "message": problem}] if problem else []
     if not hmac.compare_digest(plans.subject_key(request.tenant_id, " ".join(typed.split())), request.subject_key):
-        errors.insert(0, {"field": "typed", "message": "is not the subject of this preview"})
+        errors.insert(0, {"field": "subject", "message": "is not the subject of this preview"})
     if errors:
         raise Invalid("The request was not confirmed.", errors=errors)
     return stored

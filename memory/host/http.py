@@ -14,6 +14,8 @@ from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 import orjson
 from django.conf import settings
+from django.http import HttpResponse
+from django.utils.http import parse_etags
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import ParseError
@@ -441,3 +443,17 @@ def _telling(documented: Any, method: str, described: Operation) -> Callable[[Vi
         return shown
 
     return decorate
+
+
+# How long a proxy or a client may keep what this host says of itself.
+CACHE_SECONDS = 300
+
+
+def public_document(headers: Mapping[str, str], body: str | bytes, etag: str) -> HttpResponse:
+    """Answer a document that is the same for everybody: 304 to who has the one of that tag (RFC 9110, 13.1.2)."""
+    known = {each.removeprefix("W/") for each in parse_etags(headers.get("If-None-Match", ""))}
+    same = not known.isdisjoint({etag, "*"})
+    response = HttpResponse(status=304) if same else HttpResponse(body, content_type="application/json")
+    response["ETag"] = etag
+    response["Cache-Control"] = f"public, max-age={CACHE_SECONDS}"
+    return response

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.conf import settings
+from django.http import QueryDict
 
 from memory import adapter, addresses, embeddings, ledger
 from memory.adapter.openintent import Counted, Listing, Seen, Selection
@@ -285,7 +286,10 @@ class _Reading:
 def parse(given: Mapping[str, object], *, agent_id: str = "", is_json: bool = False) -> Wanted:
     """The parameters, or a refusal that names each one that makes no sense. ``agent_id`` is the agent of the path."""
     named = {"agent_id": agent_id} if agent_id else {}
-    reading = _Reading({**{name: given.get(name) for name in given}, **named}, is_json)
+    texts = {name: given.get(name) for name in given}
+    if isinstance(given, QueryDict):  # tags that are repeated narrow as those with commas between them do
+        texts |= {name: ",".join(given.getlist(name)) for name in ("tags", "tags_any") if name in given}
+    reading = _Reading({**texts, **named}, is_json)
     wanted = Wanted(
         agent_id=reading.text("agent_id"),
         namespace=reading.text("namespace", longest=MAX_NAME + 1),

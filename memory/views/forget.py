@@ -310,7 +310,9 @@ def confirm(request: HttpRequest, forget_id: str) -> HttpResponse:
 
 
 def _confirm(request: HttpRequest, scope: TenantScope, found: ForgetRequest, form: ConfirmForm) -> HttpResponse:
-    sent = pages.submit(form, lambda data: _carry_out(scope, found, data, request.user.get_username()))
+    sent = pages.submit(
+        form, lambda data: _carry_out(scope, found, data, request.user.get_username()), called={"subject": "typed"}
+    )
     forget_id = ids.wire("fgt", found.id)
     if sent.result or plans.find(scope, found.id).state not in CONFIRMABLE:  # sent twice, and confirmed by the other
         return redirect("forget-request", forget_id)

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import event_notes, recordings, redaction, workspace
+from memory import addresses, event_notes, recordings, redaction, workspace
 from memory.host import access, audit, event_log, ids, interrupts, json_schemas, registry, runs
 from memory.host.errors import (
     CapabilityNotProvided,
@@ -105,7 +105,10 @@ def create_run(scope: TenantScope, request: RunRequest, *, now: datetime) -> Run
     check_agents(scope, request, plan.definition)
     check_configurable(request.configurable, plan.definition)
     variables = begun_with(plan.definition, request.inputs)
-    clean = redaction.for_tenant(scope.tenant_id).redact_json
+    redactor = redaction.for_tenant(scope.tenant_id)
+    if redactor.redact(request.agent_id).count:
+        raise Invalid(errors=[{"field": "agentId", "message": addresses.NEVER_AN_ID}])
+    clean = redactor.redact_json
     order = RunOrder(
         workflow_id=request.workflow_id,
         definition=plan.text,
@@ -339,7 +342,7 @@ def pause_run(scope: TenantScope, run_id: UUID | None, *, drain: bool = True, re
 
     A run that waits for an answer or for a worker has none to finish, and is paused at once.
     """
-    run = _controllable(scope, run_id)
+    run, now = _controllable(scope, run_id, now)
     if run.status == RunStatus.PAUSED:
         raise Conflict("The run is paused already.", runStatus=run.status, pausedAt=_when(run))
     if run.status in runs.ENDING:
@@ -356,7 +359,7 @@ def pause_run(scope: TenantScope, run_id: UUID | None, *, drain: bool = True, re
 @transaction.atomic
 def resume_run(scope: TenantScope, run_id: UUID | None, *, reason: str = "", now: datetime) -> Run:
     """Resume a paused run; the timeouts of its nodes and questions exclude the time it was paused. Audited."""
-    run = _controllable(scope, run_id)
+    run, now = _controllable(scope, run_id, now)
     if run.status != RunStatus.PAUSED:
         raise Conflict("The run is not paused.", runStatus=run.status)
     paused = now - (run.paused_at or now)
@@ -369,11 +372,14 @@ def resume_run(scope: TenantScope, run_id: UUID | None, *, reason: str = "", now
     return run
 
 
-def _controllable(scope: TenantScope, run_id: UUID | None) -> Run:
+def _controllable(scope: TenantScope, run_id: UUID | None, now: datetime) -> tuple[Run, datetime]:
+    """The run, locked, and the present: ``now``, or the time of the last event that was appended while this waited."""
     scope.check("runs:cancel")
     run = runs.find(scope.tenant_id, run_id)
     runs.require_own(run, "steered", FROM_OUTSIDE)
-    return runs.locked(scope.tenant_id, run.id)
+    run = runs.locked(scope.tenant_id, run.id)
+    last = event_log.read(run.tenant_id, run.id, after=event_log.length(run.tenant_id, run.id) - 2, limit=1)
+    return run, max([now, *(each.timestamp for each in last)])
 
 
 def _when(run: Run) -> str | None:

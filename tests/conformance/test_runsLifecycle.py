@@ -43,7 +43,8 @@ def test_poll_reads_on_from_a_sequence_and_answers_an_empty_page_past_the_end(ho
 
         assert poll()["events"] == whole
         assert poll(lastSequence=0)["events"] == whole[1:]
-        assert poll(lastSequence=999) == {"events": [], "isComplete": True}
+        for last in (999, 2**63 - 1, 10**20):
+            assert poll(lastSequence=last) == {"events": [], "isComplete": True}
         assert poll(lastSequence=0) == poll(lastSequence=0)
 
 

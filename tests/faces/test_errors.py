@@ -112,7 +112,7 @@ def test_a_method_that_is_not_answered_is_405_in_the_envelope(client: Client) ->
     assert (answer.status_code, answer.json()["error"]) == (405, "method_not_allowed")
 
 
-@pytest.mark.parametrize("query", ["lastSequence=x", "timeout=61", "timeout=-1", "lastSequence=99999999999999999999"])
+@pytest.mark.parametrize("query", ["lastSequence=x", "timeout=61", "timeout=-1"])
 def test_a_query_that_is_none_is_400(client: Client, query: str) -> None:
     run = building.remember("acme", "x").run
     answer = client.get(f"/v1/runs/run_{run.id.hex}/events/poll?{query}", **building.headers())

@@ -216,6 +216,8 @@ def test_a_secret_goes_in_is_redacted_by_name_and_never_comes_out(client: Client
     run = building.open_run(acme)
     assert vault.resolve(run, "crm-api-key", now=timezone.now()) == "tok-123456789"
     assert client.get(path, **headers).status_code == 405
+    named = send(client, "/v1/runs", {"workflowId": "conformance-noop", "agentId": "a tok-123456789"}, **headers)
+    assert (named.status_code, named.json()["details"]["errors"][0]["field"]) == (400, "agentId")
     refused = put({"value": "x"}, **building.headers(role="operator"))
     assert (refused.status_code, refused.json()["details"]["requiredScope"]) == (403, "secrets:manage")
     for body in ({}, {"value": ""}, {"value": "x", "scope": "platform"}, {"value": "x", "scope": "user"}, {"v": 1}):

@@ -536,6 +536,16 @@ def test_a_run_that_is_cancelled_or_has_failed_asks_nobody() -> None:
     assert list(interrupts.waiting(acme.tenant_id)) == []
 
 
+def test_a_pause_is_on_the_log_at_its_place_in_time_though_it_was_asked_for_before() -> None:
+    acme, asked = building.scope(), timezone.now() - timedelta(seconds=5)
+    run = asking(acme, gate())
+    paused = run_operations.pause_run(acme, run.id, drain=False, now=asked)
+    run_operations.resume_run(acme, run.id, now=asked)
+    times = [each.timestamp for each in event_log.read(acme.tenant_id, run.id)]
+    assert times == sorted(times)
+    assert paused.paused_at in times
+
+
 def test_an_answer_to_a_paused_run_is_kept_until_it_is_resumed() -> None:
     acme = building.scope()
     run = asking(acme, gate())

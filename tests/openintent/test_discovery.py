@@ -54,8 +54,11 @@ def test_discovery_is_public_and_cacheable(served: Served, name: str) -> None:
     answer = stranger.get(f"/.well-known/{name}")
     assert answer.status_code == 200
     assert answer.headers["cache-control"] == "public, max-age=300"
-    same = stranger.get(f"/.well-known/{name}", headers={"If-None-Match": answer.headers["etag"]})
-    assert (same.status_code, same.content) == (304, b"")
+    etag = answer.headers["etag"]
+    for known in (etag, f"W/{etag}", f'"other", {etag}', "*"):
+        same = stranger.get(f"/.well-known/{name}", headers={"If-None-Match": known})
+        assert (same.status_code, same.content, same.headers["etag"]) == (304, b"", etag)
+    assert stranger.get(f"/.well-known/{name}", headers={"If-None-Match": 'W/"other"'}).status_code == 200
 
 
 def test_the_config_of_the_server_is_for_who_has_a_key(served: Served) -> None:

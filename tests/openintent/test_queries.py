@@ -350,6 +350,7 @@ def test_a_search_is_narrowed_by_every_other_parameter(served: Served, agent: st
         ({"memory_type": "episodic", "pinned": "false"}, ["late"]),
         ({"tags": "rule"}, ["ask"]),
         ({"tags": "rule,none"}, []),
+        ({"tags": ["rule", "none"]}, []),
         ({"tags_any": "rule,none"}, ["ask"]),
         ({"namespace": "ns", "key": "ask"}, ["ask"]),
         ({"key": "ask"}, ["ask"]),

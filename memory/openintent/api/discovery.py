@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from memory import addresses
 from memory.addresses import SEALED, Sensitivity, Tier
-from memory.host.http import Status, operation
+from memory.host.http import Status, operation, public_document
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import scope_of
 from memory.openintent import queries
@@ -22,7 +22,6 @@ from memory.openintent.api import schemas
 from memory.openintent.api.http import described
 
 PROTOCOL, PROTOCOL_VERSION = "OpenIntent Coordination Protocol", "0.1"
-CACHE_SECONDS = 300
 READS = (
     "memory",
     "memory-query",
@@ -101,8 +100,4 @@ def server_config(request: Request) -> Response:
 def _public(request: Request, said: JSONObject) -> HttpResponse:
     body = json.dumps(said, separators=(",", ":")).encode()
     etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-    same = request.headers.get("If-None-Match") == etag
-    response = HttpResponse(status=304) if same else HttpResponse(body, content_type="application/json")
-    response["ETag"] = etag
-    response["Cache-Control"] = f"public, max-age={CACHE_SECONDS}"
-    return response
+    return public_document(request.headers, body, etag)

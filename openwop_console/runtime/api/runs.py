@@ -119,9 +119,10 @@ def runs_bulk_cancel(request: Request) -> Response:
 def run_pause(request: Request, run_id: str) -> Response:
     given = checked(PauseRun, request.data).validated_data
     drain, reason = given.get("drainPolicy") != IMMEDIATE, given.get("reason", "")
-    now = timezone.now()
-    found = run_operations.pause_run(scope_of(request), ids.parse("run", run_id), drain=drain, reason=reason, now=now)
-    body = {"runId": ids.wire("run", found.id), "status": found.status, "pausedAt": instant(now)}
+    found = run_operations.pause_run(
+        scope_of(request), ids.parse("run", run_id), drain=drain, reason=reason, now=timezone.now()
+    )
+    body = {"runId": ids.wire("run", found.id), "status": found.status, "pausedAt": instant(found.paused_at)}
     return Response(body, status=202)
 
 

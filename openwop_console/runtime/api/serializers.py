@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -231,11 +232,18 @@ class RunOptions(Closed):
     metadata = serializers.DictField(required=False)
 
 
+class Sequence(serializers.IntegerField):
+    """The number of an event. One beyond what a database can count is past the end of every log."""
+
+    def to_internal_value(self, data: Any) -> int:
+        return min(int(super().to_internal_value(data)), 2**62)
+
+
 class ForkRun(Closed):
     """The closed body of fork."""
 
     mode = serializers.ChoiceField(choices=ForkMode.values)
-    fromSeq = serializers.IntegerField(required=False, min_value=0, max_value=2**62)
+    fromSeq = Sequence(required=False, min_value=0)
     runOptionsOverlay = RunOptions(required=False)
 
     def order(self) -> ForkRequest:
@@ -294,7 +302,7 @@ class EventsQuery(Closed):
 class PollQuery(Closed):
     """``lastSequence`` is exclusive; ``timeout`` is in seconds (openwop-host 3.5)."""
 
-    lastSequence = serializers.IntegerField(required=False, min_value=-1, max_value=2**62)
+    lastSequence = Sequence(required=False, min_value=-1)
     timeout = serializers.IntegerField(required=False, min_value=0, max_value=60)
 
 
