@@ -20,8 +20,9 @@ COUNTED, SEARCHED = 10_000, 20_000
 CLIENTS, RECENT = "clients", 500
 # The filter of a status that is none: every run that has not ended, without the logs of the host, which never do.
 UNFINISHED = "unfinished"
-# The beginning of the codes of runs that a decision ended, and how long before its failure a run may have begun.
-DECIDED, LONGEST_FAILING = "approval_", timedelta(days=30)
+# The codes of runs that a decision ended, and how long before its failure a run may have begun.
+DECIDED = Q(error__code__startswith="approval_") | Q(error__code="changes_requested")
+LONGEST_FAILING = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ def failed_since(scope: TenantScope, since: datetime) -> QuerySet[Run]:
     """
     rows, _ = _runs(scope, RunFilter(status=RunStatus.FAILED, since=since - LONGEST_FAILING))
     branches = Run.objects.of(scope.tenant_id).filter(source_run_id=OuterRef("id"), fork_mode=ForkMode.BRANCH)
-    rows = rows.filter(completed_at__gte=since).exclude(error__code__startswith=DECIDED)
+    rows = rows.filter(completed_at__gte=since).exclude(DECIDED)
     return rows.exclude(fork_mode=ForkMode.REPLAY).filter(~Exists(branches)).order_by("created_at", "id")
 
 

@@ -7,7 +7,7 @@ returned.
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -82,6 +82,16 @@ class Bar:
     segments: Sequence[Segment]
     marks: Sequence[float]
     goes_on: bool
+
+
+def as_drawn(run: Run, events: list[Recorded]) -> list[Recorded]:
+    """Return the events at the times at which they are drawn: what a fork has taken over from its source happened days
+    before, perhaps, and stands directly before the fork was made."""
+    copied = [event.timestamp for event in events if run.has_copied(event.sequence)]
+    gap = run.created_at - max(copied) if copied else NO_TIME
+    return [
+        replace(event, timestamp=event.timestamp + gap) if run.has_copied(event.sequence) else event for event in events
+    ]
 
 
 def span_of(run: Run, events: Sequence[Recorded], now: datetime) -> Span:
@@ -348,13 +358,15 @@ def build_timeline(scope: TenantScope, run_id: UUID | None, *, now: datetime) ->
     """Build the run's timeline; ``NotFound`` when it is not this tenant's."""
     run = find_run(scope, run_id)
     events = event_notes.with_reasons(scope.tenant_id, event_log.read(scope.tenant_id, run.id, limit=LIMIT))
-    uses, span = registry.used_by(run), span_of(run, events, now)
+    drawn = as_drawn(run, events)
+    uses, span = registry.used_by(run), span_of(run, drawn, now)
     reports = reports_of(run, events, uses) if scope.can("memory:read") else {}
     read = _documents_read(scope, run, events)
     entries = _entries(scope, run, events, read, now)
     events = _with_calls(scope, run, events)
+    moved = _by_place(drawn)
     lanes = [
-        _lane(run, span, name, own, entries, read.get(name, []), reports.get(name))
+        _lane(run, span, name, own, moved[name], entries, read.get(name, []), reports.get(name))
         for name, own in _by_place(events).items()
     ]
     length = event_log.length(scope.tenant_id, run.id)
@@ -500,12 +512,14 @@ def _lane(
     span: Span,
     node_id: str,
     own: list[Recorded],
+    drawn: list[Recorded],
     entries: _Entries,
     read: list[JSONObject],
     report: NodeReport | None,
 ) -> Lane:
     started = next((event for event in own if event.type == NodeStarted.type), None)
     is_openintent = any(event.type.startswith(VENDOR) for event in own)
+    marks = [event.timestamp for event in drawn if event.type == MemoryWritten.type]
     states = [event.type.partition(".")[2] for event in own if event.type.startswith("node.")]
     state = states[-1] if states and node_id and not is_openintent else ""
     writes = [entries.write(run, event) for event in own if event.type == MemoryWritten.type]
@@ -520,7 +534,7 @@ def _lane(
         writes=writes,
         reads=[entries.read(document) for document in read],
         report=report,
-        bar=bar_of(own, span, goes_on=goes_on, marks=[write.event.timestamp for write in writes]),
+        bar=bar_of(drawn, span, goes_on=goes_on, marks=marks),
     )
 
 

@@ -63,6 +63,9 @@ def test_a_draft_waits_until_its_approval_is_requested_and_again_when_changes_ar
     proposing.decide(made, gate, decision="changes-requested", reason="name the tool")
     assert page_of(made) in listed(ada, "changes")
     assert (needs(ada)["drafts"], needs(ada)["changes"]) == (0, 1)
+    activation = Run.objects.filter(workflow_id="host-activation")
+    assert [building.advance(each).status for each in activation] == ["failed"]
+    assert needs(ada)["failed"] == 0, "that is what was asked for"
     lifecycle.revise(building.scope(role="author"), made.id, Change(title="Clearer"), now=timezone.now())
     assert (needs(ada)["drafts"], needs(ada)["changes"]) == (1, 0)
 

@@ -12,13 +12,14 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import external_runs, ledger
+from memory import external_runs, ledger, run_timeline
 from memory.entry_drafts import EntryDraft
 from memory.host import access, audit, event_log, ids, sql
 from memory.host.events import NodeCompleted
 from memory.host.models import Run
 from memory.origins import Origin
-from openwop_console.runtime import engine, run_operations
+from openwop_console.runtime import engine, replay, run_operations
+from openwop_console.runtime.replay import ForkRequest
 from openwop_console.runtime.run_operations import RunRequest
 from tests import building
 from tests.pages.conftest import HTMX, SignIn, body_of
@@ -455,3 +456,17 @@ def test_a_run_is_verified_without_what_a_role_may_not_read(sign_in: SignIn) -> 
     assert "This run is intact" in told
     assert "audit chain of that time" not in told
     assert sign_in("globex").post(f"{url}/verify").status_code == 404
+
+
+@pytest.mark.parametrize(("mode", "from_seq"), [("replay", 0), ("branch", 3)])
+def test_a_fork_of_an_old_run_is_drawn_as_long_as_it_takes(mode: str, from_seq: int) -> None:
+    long_ago = timezone.now() - timedelta(days=9)
+    building.install("acme", building.definition("daily", *(building.node(each, "core.noop") for each in "abc")))
+    made = run_operations.create_run(building.scope(), RunRequest("daily"), now=long_ago)
+    source = building.advance_at(made, long_ago)
+    fork = replay.fork(building.scope(), source.id, ForkRequest(mode, from_seq), now=timezone.now())
+    building.advance(fork)
+    shown = run_timeline.build_timeline(building.scope(), fork.id, now=timezone.now())
+    assert shown.span.length < timedelta(minutes=1)
+    assert all(lane.bar.offset < timedelta(minutes=1) for lane in shown.lanes)
+    assert [event.timestamp for event in shown.events[:from_seq]] == [long_ago] * from_seq, "the log keeps the times"
