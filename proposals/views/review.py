@@ -201,9 +201,12 @@ def _also(told: Detail, side: Side) -> list[Line]:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """The refusal in words, the changes since the page was loaded, and the URL of the diff ("" without one)."""
+    """The refusal in words, what happened last, what has changed since the page was loaded, and the URL of the diff (""
+    without one)."""
 
     title: str
+    latest: "Milestone"
+    names: dict[str, str]
     changes: list[str]
     compare_url: str
     compare: str
@@ -218,10 +221,12 @@ def news(conflict: Conflict, told: Detail, *, read: int) -> News:
         if each.number > read
     ]
     moved = read < told.current.number
-    url = reverse("proposal", args=[ids.wire("prop", told.proposal.id)])
+    url, latest = reverse("proposal", args=[ids.wire("prop", told.proposal.id)]), timeline(told).shown[-1]
     query = urlencode({"from": read, "to": told.current.number})
     return News(
         _title(conflict, told, read),
+        latest,
+        access.names_of(told.proposal.tenant_id, [latest.by] if latest.by else []),
         [*changes, *_of_gate(told, read)],
         f"{url}?{query}" if moved else "",
         f"Compare revision {read} with {told.current.number}" if moved else "",
@@ -235,12 +240,13 @@ def _lines(count: int) -> str:
 def _title(conflict: Conflict, told: Detail, read: int) -> str:
     if read < told.current.number:
         return f"Revision {told.current.number} arrived while you read revision {read}"
-    return conflict.message
+    is_state = "action" in conflict.details and not told.under_review
+    return f"The proposal is {told.proposal.state} now" if is_state else conflict.message
 
 
 def _of_gate(told: Detail, read: int) -> list[str]:
     if not told.under_review:
-        return [f"The proposal is {told.proposal.state} now."]
+        return []
     gate = told.gate
     if gate is None:
         void = told.last is not None and told.last.gate.state == GateState.VOID

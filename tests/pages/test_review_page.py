@@ -301,6 +301,23 @@ def test_a_vote_on_what_was_revised_meanwhile_is_a_conflict_with_the_difference_
     assert not Vote.objects.exists()
 
 
+def test_a_vote_on_what_another_has_ended_says_who_did_what_and_that_it_was_not_recorded(
+    ada: Client, sign_in: SignIn
+) -> None:
+    made = proposing.propose()
+    proposing.opened(made)
+    read = seen(made, decision="granted", reason="fine")
+    rosa = sign_in(role="reviewer")
+    assert rosa.post(f"{page_of(made)}/withdraw", seen(made)).status_code == 302
+    assert rosa.post(f"{page_of(made)}/reject", {"revision": 1, "reason": "not now"}).status_code == 302
+    answer = ada.post(f"{page_of(made)}/decide", read)
+    told = re.sub(r"<[^>]+>", "", body_of(answer).partition('id="conflict-title"')[2].partition("</section>")[0])
+    assert answer.status_code == 409
+    assert "The proposal is rejected now" in told
+    assert re.search(r"What happened last, just now: \w+ by\s+ada.reviewer@acme.example", told), told
+    assert "No vote and no change was recorded." in told
+
+
 def test_rejecting_what_was_revised_meanwhile_rejects_nothing(ada: Client) -> None:
     made = revise(proposing.propose())
     assert "Revision 2 arrived" in body_of(ada.get(f"{page_of(made)}/reject?revision=1"))
