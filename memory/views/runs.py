@@ -20,6 +20,7 @@ from memory.host import access, exports, ids, pages, sql, tenancy
 from memory.host.errors import Refusal
 from memory.host.event_log import Recorded
 from memory.host.events import ApprovalReceived, InterruptRequested, InterruptResolved
+from memory.host.interrupts import InterruptAlreadyResolved
 from memory.host.json_types import JSONObject
 from memory.host.models import TERMINAL, Run, RunStatus
 from memory.host.tenancy import TenantScope
@@ -214,6 +215,15 @@ def names_in(scope: TenantScope, principals: Collection[str]) -> dict[str, str]:
     return access.names_of(scope.tenant_id, principals) | BEARER
 
 
+def _faster(timeline: Trail, refused: AnswerForm | None) -> dict[str, object] | None:
+    """How the question ended to which an answer came too late: a word, by whom, and when."""
+    answer = timeline.answers.get(ids.wire("int", refused.interrupt.id)) if refused else None
+    if answer is None:
+        return None
+    word = interrupt_forms.ENDED.get(answer.action, "Answered").lower()
+    return {"word": word, "people": answer.people, "at": answer.interrupt.resolved_at}
+
+
 def _people(lanes: Sequence[ShownLane]) -> set[str]:
     """Who acted in these lanes."""
     rows = [row for shown in lanes for row in shown.rows]
@@ -273,6 +283,7 @@ def render_run(
         "names": names_in(scope, {*_owners(timeline.run), *_people(lanes)}),
         "asked": asked,
         "conflict": conflict,
+        "faster": _faster(timeline, refused) if conflict and conflict.code == InterruptAlreadyResolved.code else None,
         "refused": refused if refused and refused.errors else None,
         "polls": not over and not refused and not any(each.form for each in asked),
     }

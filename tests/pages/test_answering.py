@@ -246,6 +246,16 @@ def test_who_answers_is_told_what_becomes_of_the_answer(ada: Client, sign_in: Si
     assert "goes on when it is resumed" in told(ada, url, **SENT, **{field("more"): "[1]"})
 
 
+def test_who_comes_too_late_is_told_who_answered_what(ada: Client, sign_in: SignIn) -> None:
+    _, url = asking(*APPROVAL)
+    told(sign_in(role="reviewer"), url, action="reject")
+    late = ada.post(url, {"words": "", "action": "accept"})
+    assert late.status_code == 409
+    notice = texts_of(body_of(late).partition('role="alert"')[2].partition("</p>")[0])
+    assert re.search(r"answered already\. It ended just now : rejected by ada.reviewer@acme.example \.", notice), notice
+    assert "Your answer was not recorded." in notice
+
+
 def node_of(browser: Client, run: Run) -> tuple[str, str]:
     """The row of the gate in the timeline of the run: its summary, and what it holds."""
     shown = body_of(browser.get(page_of(run))).partition('class="waterfall"')[2]
