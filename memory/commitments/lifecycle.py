@@ -5,7 +5,7 @@ its entry was gone and is back. What has ended for good keeps no word of memory,
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -314,9 +314,9 @@ def export_commitments(scope: TenantScope, wanted: CommitmentFilter, *, now: dat
         yield from _with_entries(scope, chunk, now)
 
 
-def count_by_state(scope: TenantScope) -> dict[str, int]:
-    """How many there are in each state, 0 too."""
-    counted = _matching(scope, CommitmentFilter()).order_by().values_list("state").annotate(found=Count("id"))
+def count_by_state(scope: TenantScope, wanted: CommitmentFilter) -> dict[str, int]:
+    """How many of them there are in each state, 0 too, whichever ``wanted`` has."""
+    counted = _matching(scope, replace(wanted, state="")).order_by().values_list("state").annotate(found=Count("id"))
     return dict.fromkeys(CommitmentState.values, 0) | dict(counted)
 
 

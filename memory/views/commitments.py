@@ -23,7 +23,7 @@ from memory.forms import CancelForm, SnoozeForm
 from memory.host import exports, ids, pages, registrations, tenancy
 from memory.host.pages import Tab
 from memory.host.tenancy import TenantScope
-from memory.models import CommitmentState
+from memory.models import Commitment, CommitmentState
 from memory.wire import instant
 
 POSSIBLE_SHOWN = 10
@@ -70,7 +70,7 @@ def commitment_list(request: HttpRequest) -> HttpResponseBase:
         "listed": listed,
         "rows": [each for each in listed.rows if each.row.id not in above],
         "wanted": wanted,
-        "tabs": _tabs(request, commitments.lifecycle.count_by_state(scope)),
+        "tabs": _tabs(request, commitments.lifecycle.count_by_state(scope, wanted)),
         "open_states": commitments.lifecycle.OPEN,
         "possible": possible,
         "here": pages.canonical_address(request),
@@ -151,14 +151,14 @@ def snooze(request: HttpRequest, cmt_id: str) -> HttpResponse:
     scope.check("memory:retire")
     sent = pages.submit(form, lambda data: _put_off(scope, shown.row.id, data["hours"], now))
     if sent.result:
-        messages.success(request, "The commitment is snoozed. It does not fire before then.")
+        messages.success(request, f"Snoozed: it does not fire before {sent.result.snoozed_until:%Y-%m-%d %H:%M} UTC.")
         return redirect(pages.back(request, reverse("commitment", args=[cmt_id])))
     if sent.conflict:
         messages.error(request, sent.conflict.message)
     return _page(request, scope, _commitment(scope, cmt_id, now), form, status=sent.status)
 
 
-def _put_off(scope: TenantScope, commitment_id: UUID, hours: int, now: datetime) -> object:
+def _put_off(scope: TenantScope, commitment_id: UUID, hours: int, now: datetime) -> Commitment:
     return commitments.lifecycle.snooze(scope, commitment_id, until=now + timedelta(hours=hours), now=now)
 
 

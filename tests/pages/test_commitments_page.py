@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from typing import Any
 
 import pytest
@@ -117,13 +118,29 @@ def test_the_list_is_paged_and_a_fragment_of_it_is_no_whole_page(ada: Client, mo
     assert standing(3, 4, 5, "commitments") in second
 
 
+def test_the_tabs_count_what_the_other_filters_leave(ada: Client) -> None:
+    remembered("Call Ana in 3 days.", "Every Friday send the report.")
+    building.remember("acme", "Call Bob in 3 days.", memory_ref="other")
+    commitment_firing.process_commitments(building.tenant().id, clock=timezone.now)
+    tabs = body_of(ada.get("/commitments?ref=other")).partition('aria-label="State"')[2].partition("</nav>")[0]
+    assert re.findall(r"\d+", re.sub(r"<[^>]+>", " ", tabs))[:2] == ["1", "0"], tabs
+
+
 def test_one_is_put_off_and_cancelled_without_scripts(ada: Client) -> None:
     (known,) = remembered("Call Ana in 3 days.")
     answer = ada.post(f"/commitments/{known}/snooze", {"hours": "168"})
     assert (answer.status_code, answer["Location"]) == (302, f"/commitments/{known}")
     assert "not before" in body_of(ada.get(f"/commitments/{known}"))
     listed = "/commitments?state=snoozed"
-    assert ada.post(f"/commitments/{known}/snooze", {"hours": "24", "next": listed})["Location"] == listed
+    answer = ada.post(f"/commitments/{known}/snooze", {"hours": "24", "next": listed}, follow=True)
+    assert answer.redirect_chain[0][0] == listed
+    row = Commitment.objects.get()
+    assert f"does not fire before {row.snoozed_until:%Y-%m-%d %H:%M} UTC" in body_of(answer)
+    due, until = row.due_at, row.snoozed_until
+    assert due
+    assert until
+    assert due > until
+    assert "not before" not in body_of(ada.get(f"/commitments/{known}")), "it is due later than that"
     assert ada.post(f"/commitments/{known}/snooze", {"hours": "5"}).status_code == 422
     for nothing in ({}, {"reason": ""}, {"reason": "  "}):
         refused = ada.post(f"/commitments/{known}/cancel", nothing)
