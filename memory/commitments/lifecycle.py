@@ -325,6 +325,11 @@ def find(scope: TenantScope, commitment_id: UUID | None, *, now: datetime) -> Sh
     return _with_entries(scope, [_visible(scope, commitment_id)], now)[0]
 
 
+def found_in(scope: TenantScope, entry_id: UUID) -> list[Commitment]:
+    """The commitments in the text of that entry, in its order."""
+    return list(_matching(scope, CommitmentFilter()).filter(entry_id=entry_id).order_by("starts"))
+
+
 def find_many(scope: TenantScope, commitment_ids: Collection[UUID], *, now: datetime) -> dict[UUID, Shown]:
     """Those of these commitments that the principal may see, by their ids."""
     rows = _matching(scope, CommitmentFilter()).filter(id__in=list(commitment_ids))

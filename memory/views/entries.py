@@ -18,6 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from memory import (
     adapter,
+    commitments,
     corrections,
     entry_files,
     entry_selection,
@@ -129,6 +130,7 @@ def _beside(
     return {
         "drawn": draw(scope, found, origin, kin, reads),
         "reads": reads,
+        "commitments": commitments.lifecycle.found_in(scope, found.id),
         "near": lookalikes.find_similar(scope, found, now=now)[:NEAR],
         "previous": before,
         "following": after,

@@ -126,6 +126,15 @@ def test_the_tabs_count_what_the_other_filters_leave(ada: Client) -> None:
     assert re.findall(r"\d+", re.sub(r"<[^>]+>", " ", tabs))[:2] == ["1", "0"], tabs
 
 
+def test_the_page_of_an_entry_leads_to_the_commitments_in_it(ada: Client) -> None:
+    (known,) = remembered("Call Ana in 3 days.")
+    entry = ids.wire("mem", Commitment.objects.get().entry_id)
+    lineage = body_of(ada.get(f"/memory/{entry}")).partition('id="derived"')[2].partition("</section>")[0]
+    assert f'href="/commitments/{known}"' in lineage
+    assert "armed" in lineage
+    assert "Not merged" not in lineage
+
+
 def test_one_is_put_off_and_cancelled_without_scripts(ada: Client) -> None:
     (known,) = remembered("Call Ana in 3 days.")
     answer = ada.post(f"/commitments/{known}/snooze", {"hours": "168"})

@@ -66,7 +66,7 @@ STATEMENTS = {
     31: "proposal proposal-discussion proposal-effect proposal-evidence",
     32: "proposal-artifact",
     35: "proposal-history",
-    39: "memory-entry",
+    40: "memory-entry",
 }
 QUERIES = {name: number for number, names in STATEMENTS.items() for name in names.split()}
 # What else answers GET.
