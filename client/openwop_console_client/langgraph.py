@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx
 from langgraph.config import get_config
+from langgraph.runtime import get_runtime
 from langgraph.store.base import (
     BaseStore,
     GetOp,
@@ -32,6 +33,8 @@ from openwop_console_client.flows import ENTRIES, SEMANTIC, Flow, Json, Request,
 SYSTEM = "langgraph"
 NAMESPACES = f"{ENTRIES}/namespaces"
 ANY_LABEL = "*"
+# Between the names of a node's path: that of a node in the subgraph ``researcher`` is ``researcher/tools``.
+PATH = "/"
 # Behind every label, so that a prefix ends where a label ends. No label of a namespace has one.
 SEPARATOR = "."
 PAGE = 1000
@@ -92,7 +95,10 @@ class ConsoleStore(BaseStore):
 
 
 def origin_of_graph() -> Json | None:
-    """Where in a graph this is called; None outside of one. Asynchronous nodes are told from Python 3.11 on."""
+    """Where in a graph this is called; None outside of one. Asynchronous nodes are told from Python 3.11 on.
+
+    The node is its path where it lies in a subgraph. Tasks of one node in one step are not told apart.
+    """
     try:
         config: Any = get_config()
     except RuntimeError:
@@ -100,14 +106,28 @@ def origin_of_graph() -> Json | None:
     metadata, configurable = config.get("metadata") or {}, config.get("configurable") or {}
     graph, _, _ = str(configurable.get("checkpoint_ns") or "").rpartition("|")
     found = {
-        "runId": configurable.get("run_id") or metadata.get("run_id"),
+        "runId": configurable.get("run_id") or metadata.get("run_id") or (_run_id() if configurable else None),
         "threadId": configurable.get("thread_id"),
         "checkpointId": (configurable.get("checkpoint_map") or {}).get(graph),
-        "node": metadata.get("langgraph_node"),
+        "node": _path_of_node(metadata),
     }
     step = metadata.get("langgraph_step")
     named = {name: as_stated(value) for name, value in found.items() if value is not None and as_stated(value)}
     return {"system": SYSTEM, **named, **({} if step is None else {"step": step})}
+
+
+def _path_of_node(metadata: Json) -> str | None:
+    """``tools``, or ``researcher/tools`` in a subgraph. The namespace of a task, ``researcher:<task>|1|tools:<task>``,
+    has a number where a node calls a subgraph again."""
+    namespace = str(metadata.get("langgraph_checkpoint_ns") or "")
+    names = [part.partition(":")[0] for part in namespace.split("|") if not part.isdigit()]
+    return PATH.join(names) or metadata.get("langgraph_node")
+
+
+def _run_id() -> str | None:
+    """The ``run_id`` of the invocation: later versions of LangGraph tell it, to nodes of the outermost graph alone."""
+    info: Any = getattr(get_runtime(), "execution_info", None)
+    return getattr(info, "run_id", None)
 
 
 def _batch(ops: Sequence[Op]) -> Flow[list[Result]]:

@@ -5,15 +5,19 @@ import json
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, TypedDict, cast
 
 import httpx
+import langgraph.runtime
 import pytest
 from django.core.management import call_command
 from django.test import Client
+from langchain_core.messages import AIMessage
+from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_store
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.store.base import (
     BaseStore,
     GetOp,
@@ -469,9 +473,81 @@ def test_a_graph_in_a_graph_states_its_own_node_and_checkpoint(store: ConsoleSto
     outer.add_edge(START, "outer")
     made = outer.compile(checkpointer=saver, store=store)
     made.invoke(state, {"configurable": {"thread_id": "deep\nthread", "run_id": run}})
-    [entry] = operator.get("/v1/host/console/memory", params={"nodeId": "research"}).json()["entries"]
+    [entry] = operator.get("/v1/host/console/memory", params={"nodeId": "outer/research"}).json()["entries"]
     origin = operator.get(f"/v1/host/console/memory/{entry['id']}").json()["provenance"]["origin"]
     assert (origin["threadId"], origin["step"], origin["runId"]) == ("deepthread", 2, run)
+
+
+AGENTS = ("researcher", "writer", "cleaner")
+
+
+def test_agents_in_subgraphs_are_told_apart_by_the_path_of_their_node(
+    store: ConsoleStore, transport: Counting, operator: httpx.Client
+) -> None:
+    @tool
+    def remember(text: str) -> str:
+        """Remember the text."""
+        get_store().put(("team",), text, {"text": text})
+        return "done"
+
+    def agent(name: str) -> Any:
+        def call(_: MessagesState) -> dict[str, Any]:
+            call = {"name": "remember", "args": {"text": f"by {name}"}, "id": name, "type": "tool_call"}
+            return {"messages": [AIMessage("", tool_calls=[call])]}
+
+        def run(state: MessagesState) -> dict[str, Any]:
+            return {"messages": [remember.invoke(each) for each in cast("AIMessage", state["messages"][-1]).tool_calls]}
+
+        steps: Any = StateGraph(MessagesState)
+        return steps.add_sequence([("model", call), ("tools", run)]).add_edge(START, "model").compile()
+
+    team = StateGraph(MessagesState)
+    for name, before in zip(AGENTS, (START, *AGENTS), strict=False):
+        team.add_node(name, agent(name)).add_edge(before, name)
+    made = team.compile(checkpointer=InMemorySaver(), store=store)
+    transport.run(lambda: made.invoke({"messages": []}, {"configurable": {"thread_id": "talk"}}))
+    entries = operator.get("/v1/host/console/memory", params={"threadId": "talk"}).json()["entries"]
+    assert {each["address"]["key"]: each["origin"]["node"] for each in entries} == {
+        f"by {name}": f"{name}/tools" for name in AGENTS
+    }
+    [found] = operator.get("/v1/host/console/memory", params={"nodeId": "writer/tools"}).json()["entries"]
+    assert "<code>writer/tools</code>" in operator.get(f"/memory/{found['id']}").text
+
+
+def test_a_subgraph_that_a_node_calls_twice_has_one_path(store: ConsoleStore, operator: httpx.Client) -> None:
+    saver, outer = InMemorySaver(), cast("Any", StateGraph(State))
+    inner = graph(store, saver)
+
+    def twice(_: State) -> None:
+        for topic in ("refunds", "vouchers"):
+            inner.invoke({"topic": topic, "notes": []})
+
+    made = outer.add_node("twice", twice).add_edge(START, "twice").compile(checkpointer=saver, store=store)
+    made.invoke({"topic": "", "notes": []}, {"configurable": {"thread_id": "deep"}})
+    entries = operator.get("/v1/host/console/memory", params={"threadId": "deep"}).json()["entries"]
+    assert sorted(each["origin"]["node"] for each in entries) == sorted([f"twice/{node}" for node in NODES] * 2)
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["told", "not told"])
+def test_each_invocation_of_a_thread_that_has_an_id_is_a_run_of_its_own(
+    store: ConsoleStore, operator: httpx.Client, monkeypatch: pytest.MonkeyPatch, told: bool
+) -> None:
+    ids = iter([str(uuid.uuid4()), str(uuid.uuid4())])
+    made = graph(store, InMemorySaver())
+    runs = []
+    for topic in ("refunds", "vouchers"):
+        run = next(ids)
+        if not told or not hasattr(langgraph.runtime, "ExecutionInfo"):  # as in versions with it, and without it
+            runtime = SimpleNamespace(**{"execution_info": SimpleNamespace(run_id=run)} if told else {})
+            monkeypatch.setattr("openwop_console_client.langgraph.get_runtime", lambda runtime=runtime: runtime)
+        config: Any = {"configurable": {"thread_id": "talk"}, "run_id": uuid.UUID(run)}
+        made.invoke({"topic": topic, "notes": []}, config)
+        runs.append(run)
+    entries = operator.get("/v1/host/console/memory", params={"threadId": "talk"}).json()["entries"]
+    assert len(entries) == 6
+    assert {each["origin"].get("runId") for each in entries} == (set(runs) if told else {None})
+    shown = [operator.get(f"/v1/host/console/memory/{each['id']}").json()["provenance"] for each in entries]
+    assert len({write["runId"] for each in shown for write in each["writes"]}) == (2 if told else 1)
 
 
 def test_a_write_outside_of_a_graph_has_no_origin(store: ConsoleStore, operator: httpx.Client) -> None:
