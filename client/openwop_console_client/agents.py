@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import httpx
 
 from openwop_console_client.errors import MemoryInvalidError, body_of, raise_for
-from openwop_console_client.flows import ENTRIES, SEMANTIC, Flow, Json, Request, as_stated, carry_out_async
+from openwop_console_client.flows import ENTRIES, SEMANTIC, Flow, Json, Request, as_stated, carry_out_async, headers_of
 
 SYSTEM = "openai-agents"
 PAGE = 1000
@@ -49,8 +49,12 @@ class ConsoleSession:
         self.session_id = session_id
         digest = hashlib.sha256(session_id.encode()).hexdigest()[:DIGITS]
         self._namespace = f"sessions/{digest}/"
-        headers = {"X-API-Key": api_key, **({"X-Agent-ID": agent_id} if agent_id else {})}
-        self._options = {"base_url": base_url, "headers": headers, "timeout": timeout, **options}
+        self._options = {
+            "base_url": base_url,
+            "headers": headers_of(api_key, agent_id),
+            "timeout": timeout,
+            **options,
+        }
         self._http: tuple[asyncio.AbstractEventLoop, httpx.AsyncClient] | None = None
         self._added = count()
 

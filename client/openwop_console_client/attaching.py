@@ -4,6 +4,7 @@ from typing import Any, TypeVar
 
 import httpx
 
+from openwop_console_client.flows import headers_of
 from openwop_console_client.memory import AsyncMemory, Memory, memory_of
 
 C = TypeVar("C")
@@ -40,7 +41,7 @@ class Client:
 
     def __init__(self, server_url: str, api_key: str, agent_id: str = "", timeout: float = 30.0) -> None:
         self.agent_id = agent_id
-        self._client = httpx.Client(base_url=server_url, headers=_headers(api_key, agent_id), timeout=timeout)
+        self._client = httpx.Client(base_url=server_url, headers=headers_of(api_key, agent_id), timeout=timeout)
         self.memory = Memory(self._client, agent_id)
 
     def close(self) -> None:
@@ -58,7 +59,7 @@ class AsyncClient:
 
     def __init__(self, server_url: str, api_key: str, agent_id: str = "", timeout: float = 30.0) -> None:
         self.agent_id = agent_id
-        self._client = httpx.AsyncClient(base_url=server_url, headers=_headers(api_key, agent_id), timeout=timeout)
+        self._client = httpx.AsyncClient(base_url=server_url, headers=headers_of(api_key, agent_id), timeout=timeout)
         self.memory = AsyncMemory(self._client, agent_id)
 
     async def close(self) -> None:
@@ -69,7 +70,3 @@ class AsyncClient:
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
-
-
-def _headers(api_key: str, agent_id: str) -> dict[str, str]:
-    return {"X-API-Key": api_key, **({"X-Agent-ID": agent_id} if agent_id else {})}

@@ -4,6 +4,7 @@ A flow is a generator: it yields requests, is sent the answers, and returns what
 """
 
 import asyncio
+import hashlib
 import json
 import time
 from collections.abc import Generator
@@ -32,8 +33,13 @@ DEFAULT_NAMESPACE = "default"
 ATTEMPTS = 5
 # A request is sent so many times more while the store is busy, after the seconds that the server says or these.
 SENT_AGAIN, LONGEST_WAIT = 2, 5
-REPEATABLE = frozenset({"GET", "PUT"})
-LONGEST_STATED = 128
+REPEATABLE = frozenset({"GET", "PUT", "DELETE"})
+# What the server itself says when it has refused a request, of any kind, before it changed anything.
+UNCHANGED = frozenset({"STORE_UNAVAILABLE", "BUSY"})
+# A connection that broke, and the seconds before a request whose answer was lost with it is sent again.
+BROKEN, PAUSE = (httpx.NetworkError, httpx.RemoteProtocolError), 0.2
+LONGEST_STATED, DIGITS = 128, 16
+LONGEST_AGENT = 128
 # What a list is asked by (RFC-0015 4.1), and ``q`` and ``filter``, which are additions of this console.
 PARAMETERS = frozenset(
     (
@@ -358,5 +364,22 @@ def _spelled(value: object) -> object:
 
 
 def as_stated(value: object) -> str:
-    """The text as an origin may have it."""
-    return "".join(letter for letter in str(value) if letter.isprintable())[:LONGEST_STATED]
+    """The text as an origin may have it; of a longer one the beginning, and a digest that tells it from others."""
+    text = "".join(letter for letter in str(value) if letter.isprintable())
+    if len(text) <= LONGEST_STATED:
+        return text
+    digest = hashlib.sha256(str(value).encode("utf-8", "surrogatepass")).hexdigest()[:DIGITS]
+    return f"{text[: LONGEST_STATED - DIGITS - 1]}~{digest}"
+
+
+def headers_of(api_key: str, agent_id: str | None) -> dict[str, str]:
+    """What a client sends with every request. Raises ``ValueError`` for what no header can hold."""
+    if not (api_key.isascii() and api_key.isprintable()):
+        raise ValueError("api_key must be printable characters of ASCII.")
+    if not agent_id:
+        return {"X-API-Key": api_key}
+    is_plain = agent_id.isascii() and agent_id.isprintable() and agent_id == agent_id.strip()
+    if not is_plain or len(agent_id) > LONGEST_AGENT:
+        rule = f"1 to {LONGEST_AGENT} printable characters of ASCII, with no blank at either end"
+        raise ValueError(f"agent_id must be {rule}: {agent_id[:LONGEST_AGENT]!r}")
+    return {"X-API-Key": api_key, "X-Agent-ID": agent_id}

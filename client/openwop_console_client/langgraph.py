@@ -28,7 +28,17 @@ from langgraph.store.base import (
 )
 
 from openwop_console_client.errors import body_of, raise_for
-from openwop_console_client.flows import ENTRIES, SEMANTIC, Flow, Json, Request, as_stated, carry_out, carry_out_async
+from openwop_console_client.flows import (
+    ENTRIES,
+    SEMANTIC,
+    Flow,
+    Json,
+    Request,
+    as_stated,
+    carry_out,
+    carry_out_async,
+    headers_of,
+)
 
 SYSTEM = "langgraph"
 NAMESPACES = f"{ENTRIES}/namespaces"
@@ -53,8 +63,12 @@ class ConsoleStore(BaseStore):
     def __init__(
         self, base_url: str, api_key: str, *, agent_id: str | None = None, timeout: float = 30.0, **options: Any
     ) -> None:
-        headers = {"X-API-Key": api_key, **({"X-Agent-ID": agent_id} if agent_id else {})}
-        self._options = {"base_url": base_url, "headers": headers, "timeout": timeout, **options}
+        self._options = {
+            "base_url": base_url,
+            "headers": headers_of(api_key, agent_id),
+            "timeout": timeout,
+            **options,
+        }
         self._http = httpx.Client(**self._options)
         self._async_http: tuple[asyncio.AbstractEventLoop, httpx.AsyncClient] | None = None
 

@@ -550,6 +550,18 @@ def test_each_invocation_of_a_thread_that_has_an_id_is_a_run_of_its_own(
     assert len({write["runId"] for each in shown for write in each["writes"]}) == (2 if told else 1)
 
 
+def test_threads_with_long_ids_of_one_beginning_are_two_runs(store: ConsoleStore, operator: httpx.Client) -> None:
+    made, begins = graph(store, InMemorySaver()), "t" * 128
+    for end, topic in (("1", "refunds"), ("2", "vouchers")):
+        made.invoke({"topic": topic, "notes": []}, {"configurable": {"thread_id": begins + end}})
+    entries = operator.get("/v1/host/console/memory", params={"system": "langgraph"}).json()["entries"]
+    stated = {each["origin"]["threadId"] for each in entries}
+    assert len(stated) == 2
+    assert all(each.startswith("t" * 111 + "~") and len(each) == 128 for each in stated)
+    shown = [operator.get(f"/v1/host/console/memory/{each['id']}").json()["provenance"] for each in entries]
+    assert len({write["runId"] for each in shown for write in each["writes"]}) == 2
+
+
 def test_a_write_outside_of_a_graph_has_no_origin(store: ConsoleStore, operator: httpx.Client) -> None:
     store.put(FIRST, "a", {"n": 1})
     [entry] = operator.get("/v1/host/console/memory").json()["entries"]
