@@ -4,10 +4,12 @@ from openwop_console_client.attaching import AsyncClient, Client, WithAsyncMemor
 from openwop_console_client.entries import Entries, Entry
 from openwop_console_client.errors import (
     MemoryAccessError,
+    MemoryAuthenticationError,
     MemoryCapacityError,
     MemoryConflictError,
     MemoryInvalidError,
     MemoryNotFoundError,
+    MemoryUnavailableError,
     TaskClosedError,
 )
 from openwop_console_client.memory import AsyncMemory, AsyncTaskMemory, Memory, TaskMemory, current_task
@@ -21,10 +23,12 @@ __all__ = [
     "Entry",
     "Memory",
     "MemoryAccessError",
+    "MemoryAuthenticationError",
     "MemoryCapacityError",
     "MemoryConflictError",
     "MemoryInvalidError",
     "MemoryNotFoundError",
+    "MemoryUnavailableError",
     "TaskClosedError",
     "TaskMemory",
     "WithAsyncMemory",

@@ -8,12 +8,30 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 if TYPE_CHECKING:
-    from openwop_console_client.standing_in import ConflictError, NotFoundError, OpenIntentError, ValidationError
+    from openwop_console_client.standing_in import (
+        AuthenticationError,
+        ConflictError,
+        NotFoundError,
+        OpenIntentError,
+        ValidationError,
+    )
 else:
     try:
-        from openintent.exceptions import ConflictError, NotFoundError, OpenIntentError, ValidationError
+        from openintent.exceptions import (
+            AuthenticationError,
+            ConflictError,
+            NotFoundError,
+            OpenIntentError,
+            ValidationError,
+        )
     except ImportError:
-        from openwop_console_client.standing_in import ConflictError, NotFoundError, OpenIntentError, ValidationError
+        from openwop_console_client.standing_in import (
+            AuthenticationError,
+            ConflictError,
+            NotFoundError,
+            OpenIntentError,
+            ValidationError,
+        )
 
 Json = dict[str, Any]
 
@@ -43,6 +61,19 @@ class MemoryCapacityError(OpenIntentError):
         self.current_count, self.max_capacity, self.limit_kind = current_count, max_capacity, limit_kind
 
 
+class MemoryUnavailableError(OpenIntentError):
+    """The server is busy or away (503), or was asked too often (429). ``retry_after`` is in seconds, None where the
+    server did not say when."""
+
+    def __init__(self, message: str, *, retry_after: int | None = None, **more: Any) -> None:
+        super().__init__(message, **more)
+        self.retry_after = retry_after
+
+
+class MemoryAuthenticationError(AuthenticationError):
+    """The key is not one of the server, or not any more (401)."""
+
+
 class MemoryAccessError(OpenIntentError):
     """This agent may not (403)."""
 
@@ -67,7 +98,15 @@ def raise_for(answer: httpx.Response) -> None:
     unknown = f"{answer.url.copy_with(query=None)} answered {answer.status_code}, as no console does; is it one?"
     message = str(body.get("message") or unknown)
     said: Json = {"status_code": answer.status_code, "response": body}
+    if answer.status_code == 503 or (answer.status_code == 429 and "max_capacity" not in body):
+        raise MemoryUnavailableError(message, retry_after=retry_after(answer), **said)
     raise _error(answer.status_code, message, body, said)
+
+
+def retry_after(answer: httpx.Response) -> int | None:
+    """The seconds after which the server wants to be asked again; None where it does not say."""
+    wait = answer.headers.get("Retry-After", "")
+    return int(wait) if wait.isdecimal() else None
 
 
 def body_of(answer: httpx.Response) -> Json:
@@ -84,14 +123,28 @@ def _error(status: int, message: str, body: Json, said: Json) -> OpenIntentError
         return TaskClosedError(message, **said)
     if status == 409:
         return conflict(message, body, **said)
-    if status == 429 and "max_capacity" in body:
+    if status == 429:
         bounds = {key: body[key] for key in ("current_count", "max_capacity", "limit_kind") if key in body}
         return MemoryCapacityError(message, **bounds, **said)
     if status in {400, 422}:
         errors = body.get("errors")
-        return MemoryInvalidError(message, errors=errors if isinstance(errors, list) else None, **said)
-    kind: type[OpenIntentError] = {403: MemoryAccessError, 404: MemoryNotFoundError}.get(status, OpenIntentError)
-    return kind(message, **said)
+        found: list[Any] = errors if isinstance(errors, list) else []
+        return MemoryInvalidError(_with_reason(message, found), errors=found, **said)
+    return KINDS.get(status, OpenIntentError)(message, **said)
+
+
+KINDS: dict[int, type[OpenIntentError]] = {
+    401: MemoryAuthenticationError,
+    403: MemoryAccessError,
+    404: MemoryNotFoundError,
+}
+
+
+def _with_reason(message: str, errors: list[Any]) -> str:
+    """The message with the first field that is wrong and why, which it does not say itself."""
+    first = errors[0] if errors and isinstance(errors[0], dict) else {}
+    reason = ": ".join(str(first[name]) for name in ("field", "message") if first.get(name))
+    return message if not reason or str(first.get("message")) in message else f"{message} {reason}"
 
 
 def conflict(message: str, body: Json, **said: Any) -> MemoryConflictError:

@@ -9,6 +9,7 @@ import json
 import time
 from collections.abc import Generator
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -22,6 +23,7 @@ from openwop_console_client.errors import (
     body_of,
     conflict,
     raise_for,
+    retry_after,
 )
 
 ENTRIES = "/api/v1/memory"
@@ -61,6 +63,7 @@ class Request:
     params: Json | None = None
     json: Json | None = None
     headers: dict[str, str] = field(default_factory=dict)
+    comes_to_the_same: bool = False  # when the server has carried it out already, and its answer was lost
 
 
 Flow = Generator[Request, httpx.Response, T]
@@ -69,21 +72,32 @@ Flow = Generator[Request, httpx.Response, T]
 def carry_out(http: Any, flow: Flow[T]) -> T:
     """What comes of the flow, whose requests are sent by ``http``: an ``httpx.Client``, or what has its ``request``.
 
-    A request that changes nothing when it comes twice is sent again when the server says that its store is busy.
+    A request is sent again when the server says that it is busy and has changed nothing, and one that comes to the same
+    when it comes twice also when the connection breaks.
     """
     try:
         request = next(flow)
         while True:
-            answer = http.request(**_call(request))
-            for _ in range(SENT_AGAIN):
-                if (wait := _seconds_until_again(request, answer)) is None:
-                    break
-                time.sleep(wait)
-                answer = http.request(**_call(request))
-            request = flow.send(answer)
+            request = flow.send(_send(http, request))
     except StopIteration as end:
         result: T = end.value
         return result
+
+
+def _send(http: Any, request: Request) -> httpx.Response:
+    for sent in count(1):
+        try:
+            answer: httpx.Response = http.request(**_call(request))
+        except BROKEN:
+            if sent > SENT_AGAIN or not _comes_to_the_same(request):
+                raise
+            time.sleep(PAUSE)
+            continue
+        wait = _seconds_until_again(request, answer)
+        if wait is None or sent > SENT_AGAIN:
+            break
+        time.sleep(wait)
+    return answer
 
 
 async def carry_out_async(http: Any, flow: Flow[T]) -> T:
@@ -91,23 +105,43 @@ async def carry_out_async(http: Any, flow: Flow[T]) -> T:
     try:
         request = next(flow)
         while True:
-            answer = await http.request(**_call(request))
-            for _ in range(SENT_AGAIN):
-                if (wait := _seconds_until_again(request, answer)) is None:
-                    break
-                await asyncio.sleep(wait)
-                answer = await http.request(**_call(request))
-            request = flow.send(answer)
+            request = flow.send(await _send_async(http, request))
     except StopIteration as end:
         result: T = end.value
         return result
 
 
-def _seconds_until_again(request: Request, answer: httpx.Response) -> float | None:
+async def _send_async(http: Any, request: Request) -> httpx.Response:
+    for sent in count(1):
+        try:
+            answer: httpx.Response = await http.request(**_call(request))
+        except BROKEN:
+            if sent > SENT_AGAIN or not _comes_to_the_same(request):
+                raise
+            await asyncio.sleep(PAUSE)
+            continue
+        wait = _seconds_until_again(request, answer)
+        if wait is None or sent > SENT_AGAIN:
+            break
+        await asyncio.sleep(wait)
+    return answer
+
+
+def _comes_to_the_same(request: Request) -> bool:
+    return request.method == "GET" or request.comes_to_the_same
+
+
+def _seconds_until_again(request: Request, answer: httpx.Response) -> int | None:
     """When the server will take the request again; None for one that it answered, or that must not come twice."""
-    wait = answer.headers.get("Retry-After", "")
+    wait = retry_after(answer)
+    if wait is None:
+        return None
+    if answer.status_code == 429:
+        return wait if wait <= LONGEST_WAIT else None
     is_repeatable = request.method in REPEATABLE and not request.headers
-    return min(int(wait), LONGEST_WAIT) if answer.status_code == 503 and wait.isdecimal() and is_repeatable else None
+    if answer.status_code == 503 and (is_repeatable or body_of(answer).get("error") in UNCHANGED):
+        return min(wait, LONGEST_WAIT)
+    return None
 
 
 def _call(request: Request) -> Json:

@@ -11,6 +11,10 @@ class OpenIntentError(Exception):
         self.message, self.status_code, self.response = message, status_code, response
 
 
+class AuthenticationError(OpenIntentError):
+    """The key is not valid."""
+
+
 class NotFoundError(OpenIntentError):
     """It is not there."""
 

@@ -5,6 +5,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from django.conf import settings
 from openintent import AsyncOpenIntentClient, OpenIntentClient
 from openintent.agents import _MemoryProxy
-from openintent.exceptions import ConflictError, NotFoundError, OpenIntentError
+from openintent.exceptions import AuthenticationError, ConflictError, NotFoundError, OpenIntentError
 
 import openwop_console_client as ours
 from openwop_console_client import (
@@ -25,7 +26,9 @@ from openwop_console_client import (
     TaskClosedError,
     TaskMemory,
 )
+from openwop_console_client.agents import ConsoleSession
 from openwop_console_client.entries import Entry, Place, Versions
+from openwop_console_client.langgraph import ConsoleStore
 from tests.awaiting import awaited
 from tests.openintent.conftest import Served
 
@@ -329,6 +332,99 @@ def test_put_is_sent_again_a_few_times_while_the_store_is_busy(
     ):
         awaited(put()) if is_async else ours.Memory(http, "a").put("ns", "k", {"n": 1}, **named)
     assert len(list(left)) == len(answers) - asked
+
+
+REFUSED: dict[str, Any] = BUSY | {"json": {"error": "STORE_UNAVAILABLE", "message": "Try again."}}
+LIMITED: dict[str, Any] = {"status_code": 429, "headers": {"Retry-After": "0"}, "json": {"error": "RATE_LIMITED"}}
+LATER: dict[str, Any] = LIMITED | {"headers": {"Retry-After": "60"}}
+GONE: dict[str, Any] = {"status_code": 200, "json": {"status": "deleted"}}
+FOUND: dict[str, Any] = {"status_code": 200, "json": {"entries": [STORED["json"]], "total": 1}}
+LOST = httpx.RemoteProtocolError("Server disconnected without sending a response.")
+
+
+def over(answers: list[Any], sent: list[str]) -> httpx.MockTransport:
+    """A server that answers so, one request after the other, or breaks the connection."""
+    left = iter(answers)
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(request.method)
+        found = next(left)
+        if isinstance(found, Exception):
+            raise found
+        return httpx.Response(**found)
+
+    return httpx.MockTransport(answer)
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["synchronous", "asynchronous"])
+@pytest.mark.parametrize(
+    ("answers", "methods", "wanted"),
+    [
+        ([REFUSED, STORED], ["POST"] * 2, ("set", {})),
+        ([FOUND, REFUSED, STORED], ["GET", "PATCH", "PATCH"], ("set", {"version": 2})),
+        ([REFUSED, STORED], ["PUT"] * 2, ("put", {"version": 1})),
+        ([LIMITED, STORED], ["POST"] * 2, ("set", {})),
+        ([FOUND, BUSY, GONE], ["GET", "DELETE", "DELETE"], ("delete", {})),
+        ([LOST, LOST, FOUND], ["GET"] * 3, ("get", {})),
+    ],
+    ids=["made", "changed", "put at a version", "asked too often", "deleted", "read over a connection that broke"],
+)
+def test_what_changed_nothing_is_sent_again(
+    answers: list[Any], methods: list[str], wanted: tuple[str, dict[str, Any]], is_async: bool
+) -> None:
+    sent: list[str] = []
+    name, named = wanted
+    given = [{"n": 1}] if name in {"set", "put"} else []
+    transport = over(answers, sent)
+
+    async def work() -> None:
+        async with httpx.AsyncClient(base_url="http://none", transport=transport) as http:
+            await getattr(ours.AsyncMemory(http, "a"), name)("ns", "k", *given, **named)
+
+    with httpx.Client(base_url="http://none", transport=transport) as http:
+        awaited(work()) if is_async else getattr(ours.Memory(http, "a"), name)("ns", "k", *given, **named)
+    assert sent == methods
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "after"),
+    [
+        (BUSY, ours.MemoryUnavailableError, 0),
+        (DOWN, ours.MemoryUnavailableError, None),
+        (LATER, ours.MemoryUnavailableError, 60),
+        ({"status_code": 401, "json": {"message": "No key."}}, AuthenticationError, None),
+        (LOST, httpx.RemoteProtocolError, None),
+    ],
+    ids=["busy", "down", "asked too often", "no key", "lost"],
+)
+def test_a_refusal_says_when_to_try_again_and_what_is_not_safe_is_not_sent_again(
+    answer: Any, kind: type[Exception], after: int | None
+) -> None:
+    sent: list[str] = []
+    with (
+        httpx.Client(base_url="http://none", transport=over([answer], sent)) as http,
+        pytest.raises(kind) as raised,
+    ):
+        ours.Memory(http, "a").set("ns", "k", {"n": 1})
+    assert (sent, getattr(raised.value, "retry_after", None)) == (["POST"], after)
+
+
+def test_the_message_of_what_was_refused_says_the_field_and_why(served: Served) -> None:
+    with client_of(served) as client:
+        with pytest.raises(MemoryInvalidError, match=r"not valid\. key: .*(empty|blank)"):
+            client.memory.set("ns", "", {"n": 1})
+        with pytest.raises(MemoryInvalidError) as refused:
+            client.memory.set("ns", "k", {"n": "a\0b"})
+    assert str(refused.value).count("NUL") == 1
+
+
+@pytest.mark.parametrize("agent_id", ["Bjørn", "two\nlines", " desk", "x" * 129])
+@pytest.mark.parametrize("kind", [ours.Client, ours.AsyncClient, ConsoleStore, partial(ConsoleSession, "talk")])
+def test_an_agent_that_no_header_can_name_is_refused_with_the_rule(kind: Any, agent_id: str) -> None:
+    with pytest.raises(ValueError, match="agent_id must be 1 to 128 printable characters of ASCII"):
+        kind("http://none", "key", agent_id=agent_id)
+    with pytest.raises(ValueError, match="api_key must be printable characters of ASCII"):
+        kind("http://none", "kéy")
 
 
 def test_the_words_of_a_query_are_looked_for_in_the_task_of_a_worker(served: Served) -> None:
