@@ -11,27 +11,31 @@ namespace is on the event log, which is never erased, so it has a digest of the 
 import asyncio
 import hashlib
 import json
+import secrets
 import time
+from contextlib import suppress
 from itertools import count
 from typing import Any, TypeVar
 
 import httpx
 
-from openwop_console_client.errors import MemoryInvalidError, body_of, raise_for
+from openwop_console_client.errors import MemoryInvalidError, body_of, raise_for, raise_unless_gone
 from openwop_console_client.flows import ENTRIES, SEMANTIC, Flow, Json, Request, as_stated, carry_out_async, headers_of
 
 SYSTEM = "openai-agents"
+BATCH = f"{ENTRIES}/batch"
 PAGE = 1000
 MAX_BYTES = 65_536  # of an item, as the server counts it
 DIGITS = 32  # of the digest: 128 bits, so that no two sessions share a namespace
+POSITION = 20  # digits that a key begins with: nanoseconds, or one more than those of the latest item
 T = TypeVar("T")
 
 
 class ConsoleSession:
     """The history of one conversation, by the SDK's ``Session`` protocol.
 
-    ``agent_id`` is needed for a key that may act as several agents. Two that add to one session at once are both kept,
-    in the order of their clocks.
+    ``agent_id`` is needed for a key that may act as several agents. What is added comes behind what the server has,
+    whatever the clocks say; of two that add to one session at once both are kept, one behind the other.
     """
 
     session_settings: Any = None
@@ -56,7 +60,8 @@ class ConsoleSession:
             **options,
         }
         self._http: tuple[asyncio.AbstractEventLoop, httpx.AsyncClient] | None = None
-        self._added = count()
+        self._latest = 0  # the position of the latest item that this client knows of
+        self._failed: tuple[list[Json], list[str]] | None = None  # what could not be added, and under which keys
 
     async def get_items(self, limit: int | None = None) -> list[Any]:
         """The items in the order they were added; the latest ``limit`` of them where one is given here or set."""
@@ -67,13 +72,34 @@ class ConsoleSession:
         return [each["value"] for each in found]
 
     async def add_items(self, items: list[Any]) -> None:
-        """Add the items behind those that are there; none of them when one is too long."""
-        added = [dict(item) for item in items]
+        """Add the items behind those that are there; none of them when one is refused.
+
+        An addition that failed may be repeated: the same items have the same keys again, so that none comes twice.
+        """
+        added = [_storable(dict(item)) for item in items]
         for item in added:
-            if len(json.dumps(item, ensure_ascii=False, separators=(",", ":")).encode()) > MAX_BYTES:
+            if len(json.dumps(item, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()) > MAX_BYTES:
                 raise MemoryInvalidError(f"An item has at most {MAX_BYTES} bytes. None of them is added.")
-        for item in added:
-            await self._run(self._add(item))
+        if not added:
+            return
+        if self._failed is None or self._failed[0] != added:
+            self._failed = None
+            keys = await self._new_keys(len(added))
+        else:
+            keys = self._failed[1]
+        sent: list[str] = []
+        try:
+            for key, item in zip(keys, added, strict=True):
+                sent.append(key)
+                await self._run(self._put(key, item))
+        except BaseException as problem:
+            self._failed = added, keys
+            if isinstance(problem, Exception):
+                with suppress(Exception):  # a server that is away keeps the items until the addition is repeated
+                    for key in sent:
+                        await self._run(self._take_back(key))
+            raise
+        self._failed = None
 
     async def pop_item(self) -> Any:
         """Remove the latest item and return it; None when there is none."""
@@ -85,8 +111,7 @@ class ConsoleSession:
 
     async def clear_session(self) -> None:
         """Remove all items."""
-        for each in await self._run(self._entries()):
-            await self._run(_delete(each))
+        await self._run(self._clear())
 
     async def close(self) -> None:
         if self._http is not None and self._http[0] is asyncio.get_running_loop():
@@ -105,29 +130,72 @@ class ConsoleSession:
         return await carry_out_async(self._http[1], flow)
 
     def _entries(self) -> Flow[list[Json]]:
-        """All entries of the session by their keys, which rise with the time they were added. One that is added
+        """All entries of the session by their keys, which rise in the order in which they were added. One that is added
         meanwhile moves another to the next page, where it comes again."""
         found: dict[str, Json] = {}
         for offset in count(0, PAGE):
-            params = {"memory_type": SEMANTIC, "namespace": self._namespace, "limit": PAGE, "offset": offset}
-            answer = yield Request("GET", ENTRIES, params=params)
-            raise_for(answer)
-            page: list[Json] = body_of(answer).get("entries", [])
+            page = yield from self._page(PAGE, offset)
             found |= {str(each["key"]): each for each in page}
             if len(page) < PAGE:
                 break
         return [found[key] for key in sorted(found)]
 
-    def _add(self, item: Json) -> Flow[None]:
-        thread = as_stated(self.session_id)
+    def _page(self, limit: int, offset: int = 0) -> Flow[list[Json]]:
+        """So many entries of the session, those first that were added last."""
+        params = {"memory_type": SEMANTIC, "namespace": self._namespace, "limit": limit, "offset": offset}
+        answer = yield Request("GET", ENTRIES, params=params)
+        raise_for(answer)
+        page: list[Json] = body_of(answer).get("entries", [])
+        self._latest = max(self._latest, *(_position_of(each) for each in page), 0)
+        return page
+
+    async def _new_keys(self, number: int) -> list[str]:
+        """Keys behind those of the session, which no other client chooses at the same time."""
+        await self._run(self._page(1))
+        self._latest = max(time.time_ns(), self._latest + 1)
+        begin = f"{self._latest:0{POSITION}d}-{secrets.token_hex(4)}"
+        return [f"{begin}-{place:06d}/{as_stated(self.session_id)}" for place in range(number)]
+
+    def _put(self, key: str, item: Json) -> Flow[None]:
         body = {
-            "memory_type": SEMANTIC,
-            "namespace": self._namespace,
-            "key": f"{time.time_ns():020d}-{next(self._added):06d}/{thread}",
+            **self._address(key),
             "value": item,
-            "origin": {"system": SYSTEM, "threadId": thread, **_node_of(item)},
+            "origin": {"system": SYSTEM, "threadId": as_stated(self.session_id), **_node_of(item)},
         }
-        raise_for((yield Request("PUT", ENTRIES, json=body)))
+        raise_for((yield Request("PUT", ENTRIES, json=body, comes_to_the_same=True)))
+
+    def _take_back(self, key: str) -> Flow[None]:
+        raise_unless_gone((yield Request("DELETE", ENTRIES, params=self._address(key), comes_to_the_same=True)))
+
+    def _clear(self) -> Flow[None]:
+        """One request, which leaves out what this agent may not delete: the deletion of an entry that is left says so,
+        or removes what was added meanwhile."""
+        wanted = {"memory_type": SEMANTIC, "namespace": self._namespace}
+        while True:
+            raise_for((yield Request("DELETE", BATCH, json={"filter": wanted}, comes_to_the_same=True)))
+            left = yield from self._page(1)
+            if not left:
+                break
+            yield from _delete(left[0])
+
+    def _address(self, key: str) -> Json:
+        return {"memory_type": SEMANTIC, "namespace": self._namespace, "key": key}
+
+
+def _position_of(entry: Json) -> int:
+    digits = str(entry["key"])[:POSITION]
+    return int(digits) if digits.isdecimal() else 0
+
+
+def _storable(value: Any) -> Any:
+    """The value with a replacement character for each NUL and each half of a surrogate pair, which no entry can hold:
+    the output of a tool may be anything."""
+    if isinstance(value, str):
+        whole = value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return whole.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    if isinstance(value, dict):
+        return {_storable(name): _storable(each) for name, each in value.items()}
+    return [_storable(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _node_of(item: Json) -> Json:
@@ -137,6 +205,4 @@ def _node_of(item: Json) -> Json:
 
 
 def _delete(entry: Json) -> Flow[None]:
-    answer = yield Request("DELETE", f"{ENTRIES}/{entry['id']}")
-    if answer.status_code != httpx.codes.NOT_FOUND:  # another client was faster
-        raise_for(answer)
+    raise_unless_gone((yield Request("DELETE", f"{ENTRIES}/{entry['id']}", comes_to_the_same=True)))

@@ -103,6 +103,12 @@ def raise_for(answer: httpx.Response) -> None:
     raise _error(answer.status_code, message, body, said)
 
 
+def raise_unless_gone(answer: httpx.Response) -> None:
+    """The same for the answer to a deletion, which is good when there was nothing: another client was faster."""
+    if answer.status_code != httpx.codes.NOT_FOUND:
+        raise_for(answer)
+
+
 def retry_after(answer: httpx.Response) -> int | None:
     """The seconds after which the server wants to be asked again; None where it does not say."""
     wait = answer.headers.get("Retry-After", "")

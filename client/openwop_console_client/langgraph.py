@@ -27,7 +27,7 @@ from langgraph.store.base import (
     SearchOp,
 )
 
-from openwop_console_client.errors import body_of, raise_for
+from openwop_console_client.errors import body_of, raise_for, raise_unless_gone
 from openwop_console_client.flows import (
     ENTRIES,
     SEMANTIC,
@@ -232,9 +232,7 @@ def _search(op: SearchOp) -> Flow[list[SearchItem]]:
 def _put(op: PutOp, origin: Json | None) -> Flow[None]:
     """One request, whether there is a value or the entry goes; what is not there is gone already."""
     if op.value is None:
-        answer = yield Request("DELETE", ENTRIES, params=_address(op.namespace, op.key))
-        if answer.status_code != httpx.codes.NOT_FOUND:
-            raise_for(answer)
+        raise_unless_gone((yield Request("DELETE", ENTRIES, params=_address(op.namespace, op.key))))
         return
     body = {**_address(op.namespace, op.key), "value": op.value, **({"origin": origin} if origin else {})}
     raise_for((yield Request("PUT", ENTRIES, json=body)))
