@@ -48,6 +48,7 @@ PATH = "/"
 # Behind every label, so that a prefix ends where a label ends. No label of a namespace has one.
 SEPARATOR = "."
 PAGE = 1000
+LONGEST_QUERY = 2000  # characters, as the server counts them
 
 
 class ConsoleStore(BaseStore):
@@ -208,9 +209,10 @@ def _moment(text: str) -> datetime:
 
 
 def _search(op: SearchOp) -> Flow[list[SearchItem]]:
-    if op.query and not any(letter.isalnum() for letter in op.query):
+    query = _shortened(op.query or "")
+    if query and not any(letter.isalnum() for letter in query):
         return []
-    params: Json = {"q": op.query} if op.query else {}
+    params: Json = {"q": query} if query else {}
     if op.filter:
         params["filter"] = json.dumps(op.filter)
     # Without a prefix there are entries of no store among those that the server lists: they are left out here.
@@ -227,6 +229,12 @@ def _search(op: SearchOp) -> Flow[list[SearchItem]]:
             break
     part = found[op.offset :] if mixed else found
     return [SearchItem(**_item(entry), score=entry.get("score")) for entry in part]
+
+
+def _shortened(query: str) -> str:
+    """The query, or of a longer one than the server takes the beginning, to the end of a word where there is one."""
+    part, behind = query[:LONGEST_QUERY], query[LONGEST_QUERY : LONGEST_QUERY + 1]
+    return part.rsplit(maxsplit=1)[0] if behind and not behind.isspace() and not part[-1].isspace() else part
 
 
 def _put(op: PutOp, origin: Json | None) -> Flow[None]:

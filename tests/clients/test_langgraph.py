@@ -309,6 +309,29 @@ def test_a_search_with_words_is_ranked_by_the_server(store: ConsoleStore) -> Non
     assert store.search(USERS, query="zebra") == store.search(USERS, query=" ?") == []
 
 
+LONG = "zebra " * 1000
+
+
+# Long queries, and whether the word about refunds is among the first 2,000 characters of each, and whole.
+LONG_QUERIES = {
+    f"refunding vouchers {LONG}": True,
+    f'the phrase "late refund {LONG}': True,
+    f"{LONG} refunding vouchers": False,
+    "zebra " * 332 + "a refund": True,
+    "zebra " * 332 + "a refund with": True,
+    "zebra " * 332 + "no refund": False,
+    "zebra " * 332 + "a refunding": False,
+    "語" * 3000: False,
+    f"refund {'?' * 3000}": True,
+    " ?" * 3000: False,
+}
+
+
+def test_of_a_long_query_the_first_words_count(store: ConsoleStore) -> None:
+    store.put(FIRST, "late", {"text": "A late refund is refunded with a voucher"})
+    assert {query: bool(store.search(USERS, query=query)) for query in LONG_QUERIES} == LONG_QUERIES
+
+
 def test_entries_of_no_store_are_not_among_its_items(store: ConsoleStore, transport: Counting) -> None:
     headers = {"X-API-Key": building.key(role="agent"), "X-Agent-ID": "planner"}
     with httpx.Client(base_url=in_process.URL, headers=headers, transport=transport) as plain:
