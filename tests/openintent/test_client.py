@@ -1,5 +1,7 @@
 """The client module of this project, over the published clients and over ``httpx`` alone."""
 
+import inspect
+import re
 import subprocess
 import sys
 import threading
@@ -12,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 from django.conf import settings
+from django.test import Client
 from openintent import AsyncOpenIntentClient, OpenIntentClient
 from openintent.agents import _MemoryProxy
 from openintent.exceptions import AuthenticationError, ConflictError, NotFoundError, OpenIntentError
@@ -165,6 +168,26 @@ def test_R107_a_full_task_says_how_full_it_is(served: Served) -> None:
         assert (raised.value.current_count, raised.value.max_capacity) == (2, 2)
         assert raised.value.status_code == 429
         memory.set("ns", "a", {"n": 2})
+
+
+CALL = re.compile(r'self\._client\.(get|post|put|patch|delete)\(\s*f?"([^"]+)"')
+PARAMETER = re.compile(r"\{[^}]+\}")
+
+
+@pytest.mark.django_db
+def test_the_document_lists_the_requests_of_the_published_client_that_are_served(client: Client) -> None:
+    paths = client.get("/v1/openapi.json").json()["paths"]
+    routes = {(method, PARAMETER.sub("{}", path)) for path, methods in paths.items() for method in methods}
+    made = {
+        (method, PARAMETER.sub("{}", path)): name
+        for name, function in inspect.getmembers(OpenIntentClient, inspect.isfunction)
+        for method, path in CALL.findall(inspect.getsource(function))
+    }
+    text = (Path(settings.BASE_DIR) / "docs/openintent.md").read_text()
+    section = text.partition("## The published client")[2].partition("\n## ")[0]
+    listed = re.findall(r"`([a-z_]+)`", section)
+    assert sorted(listed) == sorted(name for call, name in made.items() if call in routes)
+    assert f"Of the {len(made)} requests of `OpenIntentClient`, these {len(listed)} are served" in section
 
 
 # --- versions --------------------------------------------------------------------------------------------------------
