@@ -247,7 +247,7 @@ def test_the_items_of_an_earlier_client_come_first(transport: in_process.Crossin
 
 def test_the_output_of_a_tool_may_be_no_text(transport: in_process.Crossing) -> None:
     session = session_of(transport)
-    turn = [
+    turn: list[dict[str, Any]] = [
         said("read it"),
         {"type": "function_call_output", "call_id": "c", "output": "bin\0ary \udcff", "more": [{"\0": "\ud83d\ude00"}]},
     ]
