@@ -294,7 +294,7 @@ def test_a_record_says_whether_the_act_was_allowed_denied_or_failed(ada: Client)
     for seq, (_, _, result) in enumerate(told, first):
         assert results[seq] == result
         row = shown.partition(f'id="record-{seq}"')[2].partition("</tr>")[0]
-        assert result in row.partition('data-label="Result"')[2].partition("</td>")[0]
+        assert result in row.partition('data-label="Action"')[2].partition("</td>")[0]
 
 
 @pytest.mark.engines
