@@ -17,6 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from memory import adapter, memory_policy, redaction, tasks
 from memory.api.serializers import HOLD
 from memory.forget import execution, holds, plans, receipts
+from memory.forget.erasers.special_stores import EXPORTED_FILES, UPLOADED_FILES
 from memory.forms import ConfirmForm, EndHoldForm, HoldForm, SubjectForm
 from memory.host import access, erasure, exports, ids, pages, tenancy
 from memory.host.erasure import Eraser
@@ -57,6 +58,9 @@ class Sample:
     url: str
 
 
+UNREAD = frozenset({EXPORTED_FILES.store, UPLOADED_FILES.store})
+
+
 @dataclass(frozen=True, slots=True)
 class Store:
     """One store's line of a preview."""
@@ -64,6 +68,11 @@ class Store:
     name: str
     plan: JSONObject
     samples: list[Sample]
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether what it holds goes whatever it says."""
+        return self.name in UNREAD
 
 
 @pages.creates()
@@ -341,12 +350,14 @@ def _carry_out(scope: TenantScope, found: ForgetRequest, data: Cleaned, email: s
 def _confirmation_page(
     request: HttpRequest, scope: TenantScope, found: ForgetRequest, form: ConfirmForm, status: int = 200
 ) -> HttpResponse:
-    certain, decided = _totals(found)["erase"], _decided(found)
+    decided, files = _decided(found), sum(entry["erase"] for name, entry in found.plan.items() if name in UNREAD)
+    certain = _totals(found)["erase"] - files
     context = _context(request, found, ids.wire("fgt", found.id)) | {
         "step": "Confirm",
         "subject": ", ".join(execution.terms_of(scope, found)),
         "form": form,
         "certain": certain,
+        "files": files,
         "decided": decided,
         "going": certain + decided[Decision.TICKED],
         "by_two": memory_policy.policy_of(scope.tenant_id).forget_second_person,

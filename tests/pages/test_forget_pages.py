@@ -16,13 +16,14 @@ from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 
-from memory import ledger, memory_policy, passes, saved_filters, tasks
+from memory import ledger, ledger_exports, memory_policy, passes, saved_filters, tasks
 from memory.forget import execution
 from memory.forget.erasers.entries import ENTRIES
 from memory.host import access, ids, pages, vault
 from memory.host.erasure import Remains, registered
 from memory.host.errors import Conflict
 from memory.host.models import AuditRecord
+from memory.ledger_search import LedgerFilter
 from memory.models import Archive, ForgetRequest, Suspect
 from memory.models.entry import MemoryEntry
 from tests import building
@@ -602,3 +603,15 @@ def test_where_the_policy_says_so_a_second_owner_confirms_what_the_first_one_did
 def test_a_refused_form_is_a_page_whatever_format_its_address_asks_for(ada: Client) -> None:
     answer = ada.post("/forget/holds?format=json", {})
     assert (answer.status_code, answer["Content-Type"]) == (422, "text/html; charset=utf-8")
+
+
+def test_a_file_that_is_erased_unread_is_called_no_match(ada: Client, preview: Preview) -> None:
+    building.remember("acme", "a note")
+    row = ledger_exports.order(building.scope(), LedgerFilter(), "csv", now=timezone.now())
+    tasks.carry_out_pass(row.tenant_id.hex, row.id.hex)
+    url = preview(ada, "nobody@example.org")
+    assert "Such files are not searched: each of them is erased, whatever it holds." in body_of(ada.get(url))
+    asked = re.sub(r"<[^>]+>", "", body_of(ada.get(f"{url}/confirm")))
+    assert "0 rows about nobody@example.org will be erased" in asked
+    assert "0 exact matches" in asked
+    assert "1 saved export or uploaded import, which is not searched, is erased too." in asked
