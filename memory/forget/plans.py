@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import json
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -135,6 +136,30 @@ def subject_key(tenant_id: UUID, term: str) -> str:
     """The keyed hash under which a subject is remembered after it was forgotten."""
     key = settings.SECRET_KEY.encode() + tenant_id.bytes
     return hmac.new(key, name_form(term).encode(), hashlib.sha256).hexdigest()
+
+
+REMEMBERED = 1000  # requests whose subjects are known again
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """A subject that was forgotten by ``request``, and how many of the entries that were looked at are about it."""
+
+    request: ForgetRequest
+    subject: str
+    entries: int
+
+
+def returned(scope: TenantScope, subjects: Iterable[str]) -> list[Returned]:
+    """Return those of ``subjects`` that were forgotten, by the keyed hashes of their names, which outlive them."""
+    scope.check("memory:forget")
+    counted = Counter(filter(None, subjects))
+    if not counted:
+        return []
+    done = ForgetRequest.objects.of(scope.tenant_id).filter(state=ForgetState.FORGOTTEN).order_by("-id")[:REMEMBERED]
+    forgotten = {key: request for request in reversed(done) for key in {request.subject_key, *request.term_keys}}
+    found = ((forgotten.get(subject_key(scope.tenant_id, name)), name, number) for name, number in counted.items())
+    return [Returned(request, name, number) for request, name, number in found if request]
 
 
 def _width(term: str) -> int:

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from memory import adapter, memory_policy, redaction, tasks
+from memory import adapter, ledger_search, memory_policy, redaction, tasks
 from memory.api.serializers import HOLD
 from memory.forget import execution, holds, plans, receipts
 from memory.forget.erasers.special_stores import EXPORTED_FILES, UPLOADED_FILES
@@ -25,6 +25,7 @@ from memory.host.errors import Conflict, SubjectOnHold
 from memory.host.json_types import JSONObject
 from memory.host.pages import Cleaned, PlainForm
 from memory.host.tenancy import TenantScope
+from memory.ledger_search import LedgerFilter
 from memory.models import Decision, ForgetHold, ForgetRequest, ForgetState
 from memory.passes import archive_reports
 from memory.passes.archive_reports import Withdrawn
@@ -114,11 +115,13 @@ def _request_preview(scope: TenantScope, names: list[str]) -> ForgetRequest:
 
 def _find_context(request: HttpRequest, scope: TenantScope, form: SubjectForm) -> dict[str, object]:
     cursor = pages.Cursor.from_request(request, "fgt")
-    page = plans.newest(scope, before=cursor.after, limit=pages.PAGE)
+    page, now = plans.newest(scope, before=cursor.after, limit=pages.PAGE), timezone.now()
     on_hold = holds.active(scope, limit=HOLDS_SHOWN)
+    newest = ledger_search.sample(scope, LedgerFilter(state="all"), size=ledger_search.SAMPLED, now=now)
     return {
         "nav": "forget",
-        "now": timezone.now(),
+        "now": now,
+        "returned": plans.returned(scope, [each.subject for each in newest]),
         "form": form,
         "holds": on_hold.rows,
         "holds_total": on_hold.total,

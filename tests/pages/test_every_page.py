@@ -52,8 +52,8 @@ STATEMENTS = {
         "agent agents archive-withdraw commitment memory-entry-lineage memory-import namespaces "
         "run-answer runs-cancel webhook workflow-file"
     ),
-    14: "forget key-revoke memory-export namespace operators",
-    15: "forget-confirm operator-sessions runs",
+    14: "key-revoke memory-export namespace operators",
+    15: "forget forget-confirm operator-sessions runs",
     16: "archive archives consolidation forget-request memory-entry-retire settings",
     17: "agent-tab commitments memory memory-selected needs-you pass",
     18: "artifact installed",

@@ -615,3 +615,15 @@ def test_a_file_that_is_erased_unread_is_called_no_match(ada: Client, preview: P
     assert "0 rows about nobody@example.org will be erased" in asked
     assert "0 exact matches" in asked
     assert "1 saved export or uploaded import, which is not searched, is erased too." in asked
+
+
+def test_a_subject_that_is_in_memory_again_after_it_was_forgotten_is_named(
+    ada: Client, preview: Preview, drain: Drain
+) -> None:
+    assert confirm(ada, preview(ada)).status_code == 302
+    drain()
+    building.remember("acme", "somebody else", subject="paul@example.com")
+    assert "is in memory again" not in body_of(ada.get("/forget"))
+    building.remember("acme", "a note", "another", subject=MARTA.upper())
+    shown = re.sub(r"<[^>]+>", "", body_of(ada.get("/forget")))
+    assert re.search(rf"{MARTA.upper()} is in memory again\. It was forgotten just now; 2 of the newest", shown)
