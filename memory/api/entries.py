@@ -147,6 +147,7 @@ def memory_entry(request: Request, memory_id: str) -> Response:
 
 
 def _find(scope: TenantScope, memory_id: str, now: datetime) -> "MemoryEntry":
+    scope.check("memory:read")
     entry_id = ids.parse("mem", memory_id)
     row = adapter.console.find_entry(scope, entry_id, now=now) if entry_id else None
     if row is None:

@@ -446,7 +446,8 @@ def _matching(scope: TenantScope, wanted: CommitmentFilter) -> QuerySet[Commitme
 
 
 def _visible(scope: TenantScope, commitment_id: UUID | None) -> Commitment:
-    row = _matching(scope, CommitmentFilter()).filter(id=commitment_id).first() if commitment_id else None
+    rows = _matching(scope, CommitmentFilter())
+    row = rows.filter(id=commitment_id).first() if commitment_id else None
     if row is None:
         raise NotFound("There is no commitment by that id.")
     return row

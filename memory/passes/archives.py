@@ -58,7 +58,8 @@ def get_archive(scope: TenantScope, archive_id: UUID | None) -> Archive:
 
     A key that is bound to agents is shown none: an archive tells of what all agents of its ref wrote.
     """
-    row: Archive | None = visible_archives(scope).filter(id=archive_id).first() if archive_id else None
+    rows = visible_archives(scope)
+    row: Archive | None = rows.filter(id=archive_id).first() if archive_id else None
     if row is None:
         raise NotFound("There is no archive by that id.")
     return row

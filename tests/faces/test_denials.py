@@ -229,3 +229,10 @@ def test_signing_in_leads_the_auditor_to_the_audit_log() -> None:
     answer = cato.post("/login", {"login": operator.email, "password": building.PASSWORD, "next": "/"}, follow=True)
     assert answer.redirect_chain[-1][0] == "/audit"
     assert answer.status_code == 200
+
+
+@pytest.mark.parametrize("kind", ["memory", "archives", "commitments"])
+def test_who_may_not_read_is_told_so_whatever_the_id(client: Client, kind: str) -> None:
+    for row_id in ("x", "mem_x", ids.wire("mem", ids.new_id())):
+        answer = client.get(f"/v1/host/console/{kind}/{row_id}", **building.headers(role="auditor"))
+        assert (answer.status_code, answer.json()["error"]) == (403, "forbidden"), row_id
