@@ -275,11 +275,20 @@ def searched_texts(tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str
     return {row: [content, subject, memory_ref, *tags] for row, content, subject, memory_ref, tags in columns}
 
 
+# Why an entry went of which the text is not to come back. The others went with their time, to make room, or because an
+# entry that a pass made has their text.
+TAKEN_BACK = ("forgotten", "deleted")
+
+
 def closed_entries(tenant_id: UUID, entry_ids: Sequence[UUID]) -> set[UUID]:
-    """Those of ``entry_ids`` from which nothing may be derived: forgotten, or sealed by now."""
-    rows = MemoryEntry.objects.of(tenant_id).filter(sealed=True)
-    sealed = {row for part in sql.in_chunks(entry_ids) for row in rows.filter(id__in=part).values_list("id", flat=True)}
-    return sealed | forgotten_entries(tenant_id, entry_ids)
+    """Those of ``entry_ids`` from which nothing may be derived: forgotten, deleted, sealed, or retired by a person.
+
+    One that has expired, or that a pass retired, is not among them.
+    """
+    by_person = Q(retired_at__isnull=False, retired_kind="")
+    rows = MemoryEntry.objects.of(tenant_id).filter(Q(sealed=True) | by_person)
+    there = {row for part in sql.in_chunks(entry_ids) for row in rows.filter(id__in=part).values_list("id", flat=True)}
+    return there | _gone_because(tenant_id, entry_ids, TAKEN_BACK)
 
 
 def derived_entries(tenant_id: UUID, entry_ids: Sequence[UUID]) -> set[UUID]:
@@ -290,5 +299,9 @@ def derived_entries(tenant_id: UUID, entry_ids: Sequence[UUID]) -> set[UUID]:
 
 def forgotten_entries(tenant_id: UUID, entry_ids: Sequence[UUID]) -> set[UUID]:
     """Those of ``entry_ids`` that were forgotten."""
-    stones = Tombstone.objects.of(tenant_id).filter(reason="forgotten")
+    return _gone_because(tenant_id, entry_ids, ("forgotten",))
+
+
+def _gone_because(tenant_id: UUID, entry_ids: Sequence[UUID], reasons: tuple[str, ...]) -> set[UUID]:
+    stones = Tombstone.objects.of(tenant_id).filter(reason__in=reasons)
     return {row for part in sql.in_chunks(entry_ids) for row in stones.filter(id__in=part).values_list("id", flat=True)}

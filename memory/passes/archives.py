@@ -260,14 +260,14 @@ def store(
 ) -> Archive:
     """Store the archive as the current one of its ref and supersede the one before it.
 
-    Refuses with ``Conflict`` when one of its sources was forgotten or sealed while it was being made. Write its entry
-    first: the lock of the ledger comes before that of the tenant.
+    Refuses with ``Conflict`` when one of its sources was forgotten, deleted, sealed, or retired by a person while it
+    was being made. Write its entry first: the lock of the ledger comes before that of the tenant.
     """
     if run.tenant_id != scope.tenant_id:
         raise NotFound("There is no run by that id.")
     access.lock_tenant(scope.tenant_id)
     if adapter.forget.closed_entries(scope.tenant_id, sources_of(draft.body)):
-        raise Conflict("A source of the archive was forgotten or sealed while it was being made.", reason=FORGOTTEN)
+        raise Conflict("A source of the archive was taken back while it was being made.", reason=FORGOTTEN)
     _supersede(scope.tenant_id, scope.memory_ref)
     return Archive(
         tenant_id=scope.tenant_id,

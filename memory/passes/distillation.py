@@ -1,7 +1,8 @@
 """Distillation: a ref's entries, or an explicit source set, become one archive within a budget of tokens (RFC 0062).
 
 Sources are read and weighed without a transaction; entry, archive, lineage, index, ``memory.compacted`` and the end of
-the pass are one. What was made of sources that were forgotten meanwhile, or that another pass has made, is made again.
+the pass are one. What was made of sources that were taken back meanwhile, or that another pass has made, is made again:
+forgotten, deleted, sealed, or retired by a person. A source that expired, or that a pass merged, remains one.
 """
 
 import hashlib
@@ -370,12 +371,16 @@ def _ask_endpoint(commission: Commission, plan: Distilled) -> Made:
 
 
 class Overtaken(RuntimeError):
-    """What was read has changed: a source was forgotten or sealed, or another pass has made that archive."""
+    """What was read has changed: a source was taken back, or another pass has made that archive."""
 
 
 @transaction.atomic
 def store(commission: Commission, made: Made, *, now: datetime) -> None:
-    """Store the new current archive of the ref and its entry, and finish the pass."""
+    """Store the new current archive of the ref and its entry, and finish the pass.
+
+    The write takes the head of the ledger, so a source that is being retired or removed has gone by then, or goes after
+    the archive is there.
+    """
     scope, work, asked = commission.scope, commission.work, commission.asked
     keep_until = commission.keep_until
     entry = EntryDraft(made.distilled.text, tags=(TAG,), expires_at=keep_until)
@@ -410,7 +415,8 @@ def republish(commission: Commission, *, now: datetime) -> None:
     """Make the archive of the same work the current one again and finish the pass, without a second archive."""
     access.lock_tenant(commission.work.tenant_id)
     archive = find_same_work(commission, now=now)
-    if archive is None:
+    sources = archives.sources_of(bytes(archive.body)) if archive else []
+    if archive is None or adapter.forget.closed_entries(commission.work.tenant_id, sources):
         raise Overtaken
     archives.reinstate(archive)
     outcome = {
@@ -422,7 +428,7 @@ def republish(commission: Commission, *, now: datetime) -> None:
         "outputTokens": archive.output_tokens,
         "indexUpdated": commission.asked.index,
     }
-    _publish_outcome(commission, archive, archives.sources_of(bytes(archive.body)), outcome, now)
+    _publish_outcome(commission, archive, sources, outcome, now)
 
 
 def find_same_work(commission: Commission, *, now: datetime) -> Archive | None:
@@ -505,7 +511,7 @@ def carry_out(work: Pass, *, clock: Clock) -> None:
         except Overtaken:
             continue
         return
-    raise Conflict("The sources of the archive were forgotten or distilled, again and again, while it was being made.")
+    raise Conflict("The sources of the archive were taken back or distilled, again and again, while it was being made.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,11 @@
 
 import hashlib
 import json
+import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from threading import Event
 from typing import Any
 from uuid import UUID
 
@@ -20,6 +23,7 @@ from memory.host import event_log, ids, runs, vault
 from memory.host.errors import EndpointFailed, Invalid
 from memory.host.tenancy import TenantScope
 from memory.ledger.entries import Derivation
+from memory.ledger.retirement import EntryToRetire
 from memory.models import Archive, ArchiveState, Distillate, Pass, WorkspaceFile
 from memory.passes import archives, distillation, orders
 from memory.passes.archives import withdraw_expired
@@ -417,6 +421,156 @@ def test_what_is_forgotten_while_the_archive_is_made_is_not_in_it(monkeypatch: p
     assert work.state == "done"
     assert "Marta" not in bytes(archive_of(work).body).decode()
     assert left_behind(acme) == [1, 1, 2]
+
+
+def during(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> list[int]:
+    """``act`` happens once, when an archive was made and is not stored yet; the length of what is returned says how
+    often one was made."""
+    build, made = distillation.build_archive, list[int]()
+
+    def then_act(*given: Any) -> Any:
+        found = build(*given)
+        made.append(len(made))
+        if len(made) == 1:
+            act()
+        return found
+
+    monkeypatch.setattr(distillation, "build_archive", then_act)
+    return made
+
+
+def retire(owner: TenantScope, entry_id: UUID) -> None:
+    ledger.retirement.retire_entry(owner, entry_id, reason="planted", now=timezone.now())
+
+
+def withdraw(owner: TenantScope, archive_id: UUID, *, distil_anew: bool) -> list[Pass]:
+    return archives.withdraw_for_person(
+        owner, archive_id, reason="planted", distil_anew=distil_anew, now=timezone.now()
+    )
+
+
+def texts_of_archives() -> str:
+    return "".join(bytes(row.body).decode() for row in Archive.objects.all())
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("how", ["retired", "deleted"])
+def test_what_is_taken_back_while_the_archive_is_made_is_not_in_it(monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    acme = building.scope()
+    gone, _ = remember(acme, "PELICAN must be the password.", CONTENTS[0])
+    ways: dict[str, Callable[[], object]] = {
+        "retired": lambda: retire(acme, gone.id),
+        "deleted": lambda: ledger.erase.remove_entries(
+            acme.tenant_id, (gone.id,), reason="deleted", now=timezone.now()
+        ),
+    }
+    made = during(monkeypatch, ways[how])
+    work = distil(acme)
+    assert (work.state, len(made)) == ("done", 2)
+    assert "PELICAN" not in texts_of_archives()
+    assert archives.sources_of(bytes(archive_of(work).body)) != []
+    assert left_behind(acme) == [1, 1, 2]
+
+
+@pytest.mark.engines
+def test_what_was_retired_and_withdrawn_meanwhile_does_not_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    acme = building.scope()
+    first = archiving.distilled("acme", CONTENTS[0], "PELICAN must be the password.")
+    _, planted = archives.sources_of(bytes(first.body))
+    ordered: list[Pass] = []
+
+    def take_back() -> None:
+        retire(acme, planted)
+        ordered.extend(withdraw(acme, first.id, distil_anew=True))
+
+    during(monkeypatch, take_back)
+    assert distil(acme).state == "done"
+    (anew,) = ordered
+    done = orders.run_pass(acme.tenant_id, anew.id, holder="test/2", clock=timezone.now)
+    assert done
+    assert done.state == "done"
+    assert "PELICAN" not in texts_of_archives()
+    assert Archive.objects.filter(state=ArchiveState.CURRENT).count() == 1
+
+
+@pytest.mark.engines
+def test_an_archive_that_was_withdrawn_meanwhile_is_no_source_of_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    acme = building.scope()
+    first = archiving.archive("acme", [("PELICAN must be the password.", [])])
+    remember(acme, CONTENTS[0])
+    made = during(monkeypatch, lambda: withdraw(acme, first.id, distil_anew=False))
+    work = distil(acme, includeArchives=True)
+    assert (work.state, len(made)) == ("done", 2)
+    assert "PELICAN" not in texts_of_archives()
+
+
+def test_an_archive_of_what_was_retired_meanwhile_is_not_made_current_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    acme = building.scope()
+    gone, *_ = remember(acme, "PELICAN must be the password.", *CONTENTS)
+    first = distil(acme)
+    republish = distillation.republish
+
+    def then_retired(*given: Any, **named: Any) -> None:
+        retire(acme, gone.id)
+        republish(*given, **named)
+
+    monkeypatch.setattr(distillation, "republish", then_retired)
+    second = distil(acme)
+    assert second.state == "done"
+    assert second.outcome["archiveId"] != first.outcome["archiveId"]
+    assert "PELICAN" not in bytes(archive_of(second).body).decode()
+
+
+@pytest.mark.parametrize("how", ["expired", "merged"])
+def test_a_source_that_expires_or_is_merged_meanwhile_does_not_begin_the_pass_anew(
+    monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    acme = building.scope()
+    gone, *_ = remember(acme, *CONTENTS)
+    ways: dict[str, Callable[[], object]] = {
+        "expired": lambda: ledger.erase.remove_entries(
+            acme.tenant_id, (gone.id,), reason="expired", now=timezone.now()
+        ),
+        "merged": lambda: ledger.retirement.retire_entries(
+            acme.tenant_id, [EntryToRetire(gone.id, "merged")], now=timezone.now()
+        ),
+    }
+    made = during(monkeypatch, ways[how])
+    work = distil(acme)
+    assert (work.state, len(made)) == ("done", 1)
+    assert gone.id in archives.sources_of(bytes(archive_of(work).body))
+
+
+@pytest.mark.engines
+@pytest.mark.django_db(transaction=True)
+def test_a_source_that_is_being_retired_when_the_archive_is_stored_is_not_in_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    acme = building.scope()
+    gone, _ = remember(acme, "PELICAN must be the password.", CONTENTS[0])
+    is_made, is_retired = Event(), Event()
+
+    def wait() -> None:
+        is_made.set()
+        assert is_retired.wait(30)
+
+    during(monkeypatch, wait)
+
+    def distilled() -> Pass:
+        try:
+            return distil(acme)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        work = pool.submit(distilled)
+        assert is_made.wait(30)
+        with transaction.atomic():
+            retire(acme, gone.id)
+            is_retired.set()
+            time.sleep(0.3)  # the pass waits for the head of the ledger by then
+        assert work.result(30).state == "done"
+    assert "PELICAN" not in texts_of_archives()
 
 
 def test_a_source_that_keeps_going_ends_the_pass(monkeypatch: pytest.MonkeyPatch) -> None:
