@@ -331,8 +331,7 @@ def withdraw(tenant_id: UUID, archive_ids: Collection[UUID], because: str, *, no
     """
     rows = _with_bytes(tenant_id, archive_ids)
     if because != RETENTION:
-        rows = _with_dependents(tenant_id, rows)
-        _remove_beside(tenant_id, rows, "deleted" if because == REQUESTED else FORGOTTEN, now)
+        rows = _remove_with_dependents(tenant_id, rows, "deleted" if because == REQUESTED else FORGOTTEN, now)
     if not rows:
         return 0
     access.lock_tenant(tenant_id)
@@ -355,6 +354,20 @@ def _with_dependents(tenant_id: UUID, rows: list[Archive]) -> list[Archive]:
         fresh = _with_bytes(tenant_id, made - found.keys())
         found |= {row.id: row for row in fresh}
     return list(found.values())
+
+
+def _remove_with_dependents(tenant_id: UUID, rows: list[Archive], reason: str, now: datetime) -> list[Archive]:
+    """Remove what is beside these archives and those distilled from them, and return all of these.
+
+    The removal may have waited for the head of the ledger while another archive was stored of one of them, so they are
+    looked for again; an archive that is stored later sees that its source is gone.
+    """
+    found, known = _with_dependents(tenant_id, rows), 0
+    while len(found) > known:
+        known = len(found)
+        _remove_beside(tenant_id, found, reason, now)
+        found = _with_dependents(tenant_id, found)
+    return found
 
 
 def _remove_beside(tenant_id: UUID, rows: list[Archive], reason: str, now: datetime) -> None:

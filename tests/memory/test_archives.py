@@ -11,7 +11,7 @@ import pytest
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
-from memory import adapter, memory_policy, tasks, workspace
+from memory import adapter, ledger, memory_policy, tasks, workspace
 from memory.forget import execution, receipts
 from memory.forget.erasers.entries import Archives
 from memory.host import audit, event_log, ids, vault
@@ -154,6 +154,26 @@ def test_an_archive_is_not_made_of_what_was_forgotten_meanwhile() -> None:
         archiving.archive("acme", [("from her", sources)])
     assert refused.value.details == {"reason": "forgotten"}
     assert Archive.objects.count() == 0
+
+
+def test_an_archive_that_is_stored_while_its_source_is_being_withdrawn_goes_with_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    acme = building.scope()
+    first = archiving.archive("acme", [("PELICAN is the password", [])])
+    remove, late = ledger.erase.remove_entries, list[Archive]()
+
+    def stored_before(*given: Any, **named: Any) -> int:
+        if not late:
+            late.append(archiving.archive("acme", [("PELICAN is it", [UUID(str(first.entry_id))])]))
+        return remove(*given, **named)
+
+    monkeypatch.setattr(ledger.erase, "remove_entries", stored_before)
+    archives.withdraw_for_person(acme, first.id, reason="planted", distil_anew=False, now=timezone.now())
+    assert [fresh(row).state for row in (first, *late)] == ["withdrawn", "withdrawn"]
+    assert not MemoryEntry.objects.filter(id__in=[first.entry_id, late[0].entry_id]).exists()
+    taken = audit.newest(acme.tenant_id, audit.AuditFilter(action="archive.withdrawn"))
+    assert {row.target for row in taken} == {ids.wire("arc", row.id) for row in (first, *late)}
 
 
 # --- the end of their time ------------------------------------------------------------------------------------------
