@@ -1,7 +1,8 @@
 """Actions on many chosen entries: chosen one by one, or all that match a filter.
 
-Those chosen one by one are changed all or not at all. So are up to ``AT_ONCE`` that match a filter; more are changed by
-a worker, in short transactions, as a pass with progress. Entries written after the filter was shown are not touched.
+Those chosen one by one are changed all or not at all. Up to ``AT_ONCE`` that match a filter are changed together; more
+are changed by a worker, in short transactions, as a pass with progress. Of those that match, one that cannot be changed
+by then is skipped, and entries written after the filter was shown are not touched.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,8 +15,9 @@ from uuid import UUID
 from django.db import transaction
 
 from memory import adapter, ledger, ledger_search, passes, provenance, recordings, redaction
+from memory.entry_drafts import MAX_TAGS
 from memory.host import api_keys, ids, pages, sql, tenancy
-from memory.host.errors import Conflict, NotFound, Unprocessable
+from memory.host.errors import Conflict, KeyExists, NotFound, Unprocessable
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.ledger_search import LedgerFilter
@@ -128,10 +130,22 @@ def _error(field: str, message: str) -> dict[str, str]:
 
 @transaction.atomic
 def apply(
-    scope: TenantScope, action: str, entry_ids: Iterable[UUID], *, reason: str = "", tag: str = "", now: datetime
+    scope: TenantScope,
+    action: str,
+    entry_ids: Iterable[UUID],
+    *,
+    reason: str = "",
+    tag: str = "",
+    skipping: bool = False,
+    now: datetime,
 ) -> int:
     """Apply the action to every entry, each with its audit record; return their number. Entries already in that state
-    stay as they are. Locks entries in the order of their ids."""
+    stay as they are.
+
+    One that is gone, whose key another entry has, or whose tags cannot be changed, refuses it for all; with
+    ``skipping``, it is left out and not counted. Locks the entries, in the order of their ids, before the first change
+    moves the head of the ledger.
+    """
     scope.check("memory:retire")
     act: Callable[[UUID], object] = {
         "retire": lambda each: ledger.retirement.retire_entry(scope, each, reason=reason, now=now),
@@ -142,9 +156,19 @@ def apply(
         "untag": lambda each: ledger.entries.tag_entry(scope, each, tag, tagged=False, now=now),
     }[action]
     ordered = sorted(entry_ids)
+    held = ledger.head.lock_entries(scope.tenant_id, entries=ordered)
+    if skipping:
+        ordered = sorted(_possible(scope, action, held, tag=tag, now=now))
+    changed = 0
     for each in ordered:
-        act(each)
-    return len(ordered)
+        try:
+            act(each)
+        except (NotFound, KeyExists):  # a key is no entry's to lock: another write can take it after it was looked for
+            if not skipping:
+                raise
+        else:
+            changed += 1
+    return changed
 
 
 # All that match a filter.
@@ -270,14 +294,13 @@ def replaced_by(scope: TenantScope, entry_ids: Sequence[UUID], *, whose: str = "
 def apply_to_all(
     scope: TenantScope, action: str, matching: Matching, *, reason: str = "", tag: str = "", now: datetime
 ) -> int | Pass:
-    """Apply the action to all that match and return their number; for more than ``AT_ONCE``, store a pass and return it
-    for the caller to queue. Entries whose tags a person may not change are skipped."""
+    """Apply the action to all that match and return the number of those it was applied to; for more than ``AT_ONCE``,
+    store a pass and return it for the caller to queue. Skips what ``carry_out`` skips."""
     require_possible(scope, action)
     every = chain.from_iterable(ledger_search.every_match(scope, matching.wanted, upto=matching.upto, now=now))
     found = list(islice(every, AT_ONCE + 1))
     if len(found) <= AT_ONCE:
-        chosen = _possible(scope, action, found, now=now) if action in TAGGING else found
-        return apply(scope, action, chosen, reason=reason, tag=tag, now=now)
+        return apply(scope, action, found, reason=reason, tag=tag, skipping=True, now=now)
     wanted = {"action": action, "reason": stored_reason(scope.tenant_id, reason), "tag": tag, **matching.document}
     options = redaction.for_tenant(scope.tenant_id).redact_json(wanted)
     if options["filter"] != wanted["filter"]:
@@ -291,7 +314,7 @@ def apply_to_all(
 def carry_out(work: Pass, *, clock: Callable[[], datetime]) -> None:
     """Carry out the pass, ``STEP`` entries per transaction, each with the permissions that its principal has then.
 
-    An entry that is gone, or whose key another entry has by now, is skipped and counted.
+    An entry that is gone, whose key another entry has by now, or whose tags cannot be changed, is skipped and counted.
     """
     matching, action, reason = Matching.from_document(work.options), work.options["action"], work.options["reason"]
     tag = work.options.get("tag", "")
@@ -307,16 +330,21 @@ def carry_out(work: Pass, *, clock: Callable[[], datetime]) -> None:
         scope = tenancy.scope_without_request(work.tenant_id, work.requested_by, now=clock())
         passes.progress(work, done=before + place * STEP, total=total, doing=action, now=clock())
         with transaction.atomic():
-            possible = _possible(scope, action, part, now=clock())
-            changed += apply(scope, action, possible, reason=reason, tag=tag, now=clock())
+            changed += apply(scope, action, part, reason=reason, tag=tag, skipping=True, now=clock())
             passes.store_note(work, {"looked": before + place * STEP + len(part), "changed": changed})
     work.total = total
     passes.finish(work, outcome={"changed": changed, "left": total - changed}, now=clock())
 
 
-def _possible(scope: TenantScope, action: str, part: list[UUID], *, now: datetime) -> list[UUID]:
+def _possible(scope: TenantScope, action: str, part: list[UUID], *, tag: str, now: datetime) -> list[UUID]:
     found = adapter.console.entries_by_id(scope, part, now=now)
     if action in TAGGING:
-        return [each.id for each in found.values() if each.address is None and each.derived != "distilled"]
+        return [each.id for each in found.values() if _is_taggable(each, tag)]
     there = list(found)
     return ledger.addressed.without_occupied_keys(scope.tenant_id, there) if action == "restore" else there
+
+
+def _is_taggable(entry: "MemoryEntry", tag: str) -> bool:
+    """Whether a person may change its tags, and it has room for one more, or has this one already."""
+    has_room = tag in entry.tags or len(entry.tags) < MAX_TAGS
+    return entry.address is None and entry.derived != "distilled" and has_room

@@ -3,19 +3,25 @@
 import re
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory import entry_selection, ledger_search, passes, tasks
+from memory import entry_selection, ledger, ledger_search, passes, tasks
+from memory.addresses import Address, Tier
+from memory.entry_drafts import MAX_TAGS
 from memory.entry_selection import Matching
 from memory.host import audit, ids
 from memory.host.errors import Conflict
 from memory.host.models import Membership
+from memory.ledger.entries import AddressedValue
 from memory.ledger_search import LedgerFilter
 from memory.models import Pass, PassState
 from memory.models.entry import EntryTag, MemoryEntry
+from memory.openintent import entries
+from memory.openintent.access import Caller
 from tests import archiving, building
 from tests.pages.conftest import SignIn, body_of
 
@@ -151,6 +157,88 @@ def test_a_worker_that_takes_over_counts_what_the_one_before_it_has_changed(
     entry_selection.carry_out(taken, clock=lambda: later)
     work.refresh_from_db()
     assert (len(retired()), work.total, work.outcome) == (7, 7, {"changed": 7, "left": 0})
+
+
+@pytest.mark.engines
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("number", [3, 7])
+@pytest.mark.parametrize("action", ["retire", "restore", "protect", "unprotect", "tag", "untag"])
+def test_an_entry_that_goes_meanwhile_is_skipped_and_the_others_are_changed(
+    monkeypatch: pytest.MonkeyPatch, action: str, number: int
+) -> None:
+    owner = building.scope()
+    written(*(f"note {each}" for each in range(number)), tags=("red",))
+    apply, gone = entry_selection.apply, list[UUID]()
+
+    def then_applied(scope: Any, action: str, entry_ids: list[UUID], **named: Any) -> int:
+        if not gone:
+            gone.append(min(entry_ids))
+            ledger.erase.remove_entries(owner.tenant_id, gone, reason="deleted", now=timezone.now())
+        return apply(scope, action, entry_ids, **named)
+
+    monkeypatch.setattr(entry_selection, "apply", then_applied)
+    matching, now = Matching.now(owner, LedgerFilter(state="all")), timezone.now()
+    done = entry_selection.apply_to_all(owner, action, matching, reason="cleared", tag="quarter", now=now)
+    assert isinstance(done, Pass) == (number == 7)
+    if isinstance(done, Pass):
+        tasks.carry_out_pass(done.tenant_id.hex, done.id.hex)
+        done.refresh_from_db()
+        assert (done.state, done.outcome) == (PassState.DONE, {"changed": 6, "left": 1})
+    else:
+        assert done == 2
+    if action == "retire":
+        assert len(retired()) == number - 1
+
+
+@pytest.mark.engines
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("number", [3, 7])
+def test_an_entry_whose_key_was_taken_meanwhile_is_not_restored_and_the_others_are(
+    monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    owner = building.scope()
+
+    def put(key: str) -> UUID:
+        given = AddressedValue(Address(Tier.EPISODIC, "billing-01", "invoices", key), {"total": 47})
+        return entries.create(Caller(owner, "billing-01"), given, now=timezone.now()).id
+
+    made = [put(f"k{each}") for each in range(number)]
+    entry_selection.apply(owner, "retire", made, now=timezone.now())
+    occupied, restore = ledger.addressed.without_occupied_keys, list[UUID]()
+
+    def then_taken(*given: Any) -> list[UUID]:
+        found = occupied(*given)
+        if not restore:
+            restore.append(put(f"k{number - 1}"))
+        return found
+
+    monkeypatch.setattr(ledger.addressed, "without_occupied_keys", then_taken)
+    matching, now = Matching.now(owner, LedgerFilter(state="retired")), timezone.now()
+    done = entry_selection.apply_to_all(owner, "restore", matching, now=now)
+    if isinstance(done, Pass):
+        tasks.carry_out_pass(done.tenant_id.hex, done.id.hex)
+        done.refresh_from_db()
+        assert (done.state, done.outcome) == (PassState.DONE, {"changed": 6, "left": 1})
+    else:
+        assert done == 2
+    assert list(MemoryEntry.objects.filter(retired_at__isnull=False).values_list("id", flat=True)) == [made[-1]]
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("number", [3, 7])
+def test_an_entry_without_room_for_a_tag_is_skipped(number: int) -> None:
+    owner = building.scope()
+    written("full", tags=tuple(f"t{each}" for each in range(MAX_TAGS)))
+    written(*(f"note {each}" for each in range(number - 1)))
+    matching, now = Matching.now(owner, LedgerFilter()), timezone.now()
+    done = entry_selection.apply_to_all(owner, "tag", matching, tag="quarter", now=now)
+    if isinstance(done, Pass):
+        tasks.carry_out_pass(done.tenant_id.hex, done.id.hex)
+        done.refresh_from_db()
+        assert (done.state, done.outcome) == (PassState.DONE, {"changed": 6, "left": 1})
+    else:
+        assert done == 2
+    assert EntryTag.objects.filter(tag="quarter").count() == number - 1
 
 
 @pytest.mark.usefixtures("small")
