@@ -20,7 +20,7 @@ from memory.host import api_keys, ids, pages, sql, tenancy
 from memory.host.errors import Conflict, KeyExists, NotFound, Unprocessable
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
-from memory.ledger_search import LedgerFilter
+from memory.ledger_search import LedgerFilter, Match
 from memory.models import Archive, Pass
 from memory.passes import PassOrder, archives
 from memory.reasons import stored_reason
@@ -311,29 +311,53 @@ def apply_to_all(
     return passes.request(scope.tenant_id, order, now=now)
 
 
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a pass has done, stored with each part: how many entries it looked at and changed, and the last of these."""
+
+    looked: int = 0
+    changed: int = 0
+    behind: Match | None = None
+
+    @property
+    def document(self) -> JSONObject:
+        last = {"id": ids.wire("mem", self.behind.id), "position": self.behind.position} if self.behind else None
+        return {"looked": self.looked, "changed": self.changed, "last": last}
+
+    @classmethod
+    def from_document(cls, document: JSONObject) -> "Done":
+        last = document.get("last") or {}
+        entry_id = ids.parse("mem", last.get("id", ""))
+        if entry_id is None:
+            return cls()
+        return cls(document["looked"], document["changed"], Match(entry_id, last["position"]))
+
+
 def carry_out(work: Pass, *, clock: Callable[[], datetime]) -> None:
     """Carry out the pass, ``STEP`` entries per transaction, each with the permissions that its principal has then.
 
     An entry that is gone, whose key another entry has by now, or whose tags cannot be changed, is skipped and counted.
+    A worker that takes over goes on behind the last entry of the one before it, whatever has become of those.
     """
     matching, action, reason = Matching.from_document(work.options), work.options["action"], work.options["reason"]
     tag = work.options.get("tag", "")
     if FORGOTTEN in (tag, *work.options["filter"].values()):
         raise Conflict("The filter or the tag named a subject that was forgotten.")
     scope = tenancy.scope_without_request(work.tenant_id, work.requested_by, now=clock())
-    every = ledger_search.every_match(scope, matching.wanted, upto=matching.upto, now=clock())
+    done = Done.from_document(work.outcome)
+    every = ledger_search.matches_behind(scope, matching.wanted, done.behind, upto=matching.upto, now=clock())
     found = list(chain.from_iterable(every))
-    # Of a worker before this one: what it changed may match no more.
-    before, changed = int(work.outcome.get("looked", 0)), int(work.outcome.get("changed", 0))
-    total = before + len(found)
-    for place, part in enumerate(sql.in_chunks(found, STEP)):
+    total = done.looked + len(found)
+    for part in sql.in_chunks(found, STEP):
         scope = tenancy.scope_without_request(work.tenant_id, work.requested_by, now=clock())
-        passes.progress(work, done=before + place * STEP, total=total, doing=action, now=clock())
+        passes.progress(work, done=done.looked, total=total, doing=action, now=clock())
         with transaction.atomic():
-            changed += apply(scope, action, part, reason=reason, tag=tag, skipping=True, now=clock())
-            passes.store_note(work, {"looked": before + place * STEP + len(part), "changed": changed})
+            chosen = [each.id for each in part]
+            changed = apply(scope, action, chosen, reason=reason, tag=tag, skipping=True, now=clock())
+            done = Done(done.looked + len(part), done.changed + changed, part[-1])
+            passes.store_note(work, done.document)
     work.total = total
-    passes.finish(work, outcome={"changed": changed, "left": total - changed}, now=clock())
+    passes.finish(work, outcome={"changed": done.changed, "left": total - done.changed}, now=clock())
 
 
 def _possible(scope: TenantScope, action: str, part: list[UUID], *, tag: str, now: datetime) -> list[UUID]:

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from functools import reduce
 from operator import attrgetter, or_
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 from django.db.models import BigIntegerField, F, Func, Q, QuerySet
@@ -248,28 +248,44 @@ def export_chunks(
         after = chunk[-1].entry_id
 
 
+class Match(NamedTuple):
+    """An entry that matches, and where it was last written: enough to go on behind it, although it is gone by then."""
+
+    id: UUID
+    position: int
+
+
 def every_match(scope: TenantScope, wanted: LedgerFilter, *, upto: int, now: datetime) -> Iterator[list[UUID]]:
     """Yield in chunks, newest first, all that match and were last written at or before the position ``upto``. With a
     text, an entry has each of its words."""
+    for chunk in matches_behind(scope, wanted, None, upto=upto, now=now):
+        yield [each.id for each in chunk]
+
+
+def matches_behind(
+    scope: TenantScope, wanted: LedgerFilter, behind: Match | None, *, upto: int, now: datetime
+) -> Iterator[list[Match]]:
+    """``every_match`` from the match after ``behind`` on, which need not match any more, or be there."""
     wanted = replace(wanted.with_fields(), order=NEWEST)
     if search_form(wanted.text):
-        yield from _every_id_by_words(scope, _Search.build(scope, wanted, now), upto + 1)
+        below = behind.position if behind else upto + 1
+        yield from _every_match_by_words(scope, _Search.build(scope, wanted, now), below)
         return
-    after = None
+    after = behind.id if behind else None
     while True:
         rows = _newest(scope, wanted, now, after).filter(LessThanOrEqual(PLAIN_POSITION, upto))
-        chunk = list(rows.values_list("id", flat=True)[: sql.CHUNK])
+        chunk = [Match(*row) for row in rows.values_list("id", "position")[: sql.CHUNK]]
         if not chunk:
             return
         yield chunk
-        after = chunk[-1]
+        after = chunk[-1].id
 
 
-def _every_id_by_words(scope: TenantScope, search: "_Search", below: int | None) -> Iterator[list[UUID]]:
+def _every_match_by_words(scope: TenantScope, search: "_Search", below: int | None) -> Iterator[list[Match]]:
     while below is not None:
         found = search.page_below(scope, below, sql.CHUNK)
         rows = search.shown.filter(position__in=found.positions).order_by("-position")
-        if chunk := list(rows.values_list("id", flat=True)):
+        if chunk := [Match(*row) for row in rows.values_list("id", "position")]:
             yield chunk
         below = found.positions[-1] if len(found.positions) == sql.CHUNK else found.floor
 

@@ -1,5 +1,6 @@
 """All entries that match a filter are retired, protected or tagged, or the contrary: at once, or by a worker."""
 
+import itertools
 import re
 from datetime import timedelta
 from typing import Any
@@ -32,6 +33,12 @@ def written(*texts: str, **draft: Any) -> list[str]:
     owner = building.scope()
     run = building.open_run(owner)
     return [ids.wire("mem", building.write(owner, run, text, **draft).id) for text in texts]
+
+
+def parsed(mem_id: str) -> UUID:
+    found = ids.parse("mem", mem_id)
+    assert found
+    return found
 
 
 def retired() -> set[str]:
@@ -157,6 +164,78 @@ def test_a_worker_that_takes_over_counts_what_the_one_before_it_has_changed(
     entry_selection.carry_out(taken, clock=lambda: later)
     work.refresh_from_db()
     assert (len(retired()), work.total, work.outcome) == (7, 7, {"changed": 7, "left": 0})
+
+
+def die_at(monkeypatch: pytest.MonkeyPatch, call: int) -> None:
+    """The worker is killed at that call of ``apply``, the first of which has the number 0."""
+    apply, calls = entry_selection.apply, itertools.count()
+
+    def die(*given: Any, **named: Any) -> int:
+        if next(calls) == call:
+            raise building.Killed
+        return apply(*given, **named)
+
+    monkeypatch.setattr(entry_selection, "apply", die)
+
+
+def begun(action: str, wanted: LedgerFilter) -> Pass:
+    """The pass over what matches, which a worker left when it was killed at its third part."""
+    owner, now = building.scope(), timezone.now()
+    matching = Matching.now(owner, wanted)
+    work = entry_selection.apply_to_all(owner, action, matching, reason="cleared", tag="quarter", now=now)
+    assert isinstance(work, Pass)
+    claimed = passes.claim(work.tenant_id, work.id, holder="killed", now=now)
+    assert claimed
+    with pytest.MonkeyPatch.context() as patched, pytest.raises(building.Killed):
+        die_at(patched, 2)
+        entry_selection.carry_out(claimed, clock=timezone.now)
+    return work
+
+
+def taken_over(work: Pass) -> Pass:
+    """The pass as the next worker ended it."""
+    later = timezone.now() + timedelta(minutes=10)
+    taken = passes.claim(work.tenant_id, work.id, holder="next", now=later)
+    assert taken
+    entry_selection.carry_out(taken, clock=lambda: later)
+    return taken
+
+
+@pytest.mark.engines
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("text", ["", "note"])
+@pytest.mark.parametrize(
+    ("action", "state"),
+    [("retire", "present"), ("retire", "all"), ("restore", "all"), ("tag", "present"), ("protect", "present")],
+)
+def test_a_worker_that_takes_over_counts_no_entry_twice(action: str, state: str, text: str) -> None:
+    owner = building.scope()
+    made = [parsed(each) for each in written(*(f"note {number}" for number in range(7)))]
+    if action == "restore":
+        entry_selection.apply(owner, "retire", made, now=timezone.now())
+    work = begun(action, LedgerFilter(text=text, state=state))
+    work.refresh_from_db()
+    assert (work.outcome["looked"], work.outcome["changed"]) == (4, 4)
+    done = taken_over(work)
+    assert (done.total, done.outcome) == (7, {"changed": 7, "left": 0})
+    done_to = {"retire": 7, "restore": 0, "tag": 0, "protect": 0}[action]
+    assert MemoryEntry.objects.filter(retired_at__isnull=False).count() == done_to
+
+
+@pytest.mark.engines
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("text", ["", "note"])
+def test_what_was_restored_before_another_worker_takes_over_is_not_retired_again(text: str) -> None:
+    """Nor is it where the last entry of the first worker is gone by then."""
+    owner = building.scope()
+    made = [parsed(each) for each in written(*(f"note {number}" for number in range(7)))]
+    work = begun("retire", LedgerFilter(text=text))
+    newest_first = made[::-1]
+    ledger.retirement.restore_entry(owner, newest_first[0], now=timezone.now())
+    ledger.erase.remove_entries(owner.tenant_id, [newest_first[3]], reason="deleted", now=timezone.now())
+    done = taken_over(work)
+    assert (done.total, done.outcome) == (7, {"changed": 7, "left": 0})
+    assert retired() == {f"note {number}" for number in (0, 1, 2, 4, 5)}
 
 
 @pytest.mark.engines
