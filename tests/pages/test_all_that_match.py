@@ -303,6 +303,30 @@ def test_an_entry_whose_key_was_taken_meanwhile_is_not_restored_and_the_others_a
     assert list(MemoryEntry.objects.filter(retired_at__isnull=False).values_list("id", flat=True)) == [made[-1]]
 
 
+@pytest.mark.engines
+@pytest.mark.django_db(transaction=True)
+def test_a_bulk_change_waits_for_those_of_single_entries_and_none_of_them_fails() -> None:
+    """Each locked an entry after it had the head of the ledger, and PostgreSQL ended one of them as a deadlock."""
+    owner, now = building.scope(), timezone.now()
+    made: list[UUID] = []
+
+    def act(number: int) -> None:
+        if number == 0:
+            entry_selection.apply(owner, "retire", made, skipping=True, now=now)
+        elif number == 1:
+            for each in made[9::-1]:
+                ledger.retirement.retire_entry(owner, each, reason="", now=now)
+        else:
+            for each in made[10:14]:
+                ledger.erase.remove_entries(owner.tenant_id, (each,), reason="deleted", now=now)
+
+    for _ in range(4):
+        made = building.write_each(owner, *(f"note {number}" for number in range(20)))
+        building.at_once(act, 3)
+        left = MemoryEntry.objects.filter(id__in=made)
+        assert (left.count(), left.filter(retired_at=None).count()) == (16, 0)
+
+
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("number", [3, 7])
 def test_an_entry_without_room_for_a_tag_is_skipped(number: int) -> None:
