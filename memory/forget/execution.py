@@ -233,16 +233,16 @@ def decide(
 
 
 @transaction.atomic
-def decide_rest(scope: TenantScope, request_id: UUID | None, decision: str, *, now: datetime) -> None:
-    """Decide all undecided suspects in this way."""
+def decide_rest(scope: TenantScope, request_id: UUID | None, decision: str, *, now: datetime) -> int:
+    """Decide all undecided suspects in this way; return how many there were."""
     request = _locked(plans.find(scope, request_id))
     _require_ready(request, now)
-    _decide(request, _suspects(request).filter(decision=Decision.UNDECIDED), decision)
+    return _decide(request, _suspects(request).filter(decision=Decision.UNDECIDED), decision)
 
 
-def _decide(request: ForgetRequest, rows: QuerySet[Suspect], decision: str) -> None:
+def _decide(request: ForgetRequest, rows: QuerySet[Suspect], decision: str) -> int:
     writable = Suspect.objects.written_by(WRITER).filter(tenant_id=request.tenant_id, request_id=request.id)
-    writable.filter(id__in=rows.values("id")).update(decision=decision)
+    return writable.filter(id__in=rows.values("id")).update(decision=decision)
 
 
 def confirm(

@@ -296,7 +296,9 @@ def suspects(request: HttpRequest, forget_id: str) -> HttpResponse:
     found = plans.find(scope, ids.parse("fgt", forget_id))
     execution.decide(scope, found.id, _decisions(request), now=now)
     if (decision := request.POST.get("rest")) in (Decision.TICKED, Decision.SPARED):
-        execution.decide_rest(scope, found.id, decision, now=now)
+        number = execution.decide_rest(scope, found.id, decision, now=now)
+        rows = "1 undecided row" if number == 1 else f"{number:,} undecided rows"
+        messages.success(request, f"{rows} {'will be erased' if decision == Decision.TICKED else 'will be kept'}.")
     if "confirm" in request.POST:
         return redirect("forget-confirm", forget_id)
     return redirect(pages.back(request, reverse("forget-request", args=[forget_id])))

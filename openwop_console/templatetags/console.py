@@ -333,9 +333,8 @@ def elapsed(length: timedelta | float | None) -> str:
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     minutes, rest = divmod(round(seconds), MINUTE)
-    if minutes >= MINUTE:
-        return f"{minutes // 60:,} h {minutes % 60} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    units = ((minutes // 60, "h"), (minutes % 60, "min")) if minutes >= MINUTE else ((minutes, "min"), (rest, "s"))
+    return " ".join(f"{number:,} {unit}" for number, unit in units if number)
 
 
 def iso(moment: datetime | None) -> str:

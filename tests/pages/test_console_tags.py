@@ -70,7 +70,15 @@ def test_an_instant_is_written_in_utc_wherever_it_came_from() -> None:
 
 @pytest.mark.parametrize(
     ("length", "words"),
-    [(None, "unknown"), (0.85, "850 ms"), (34, "34 s"), (timedelta(seconds=134), "2 min 14 s"), (3900, "1 h 5 min")],
+    [
+        (None, "unknown"),
+        (0.85, "850 ms"),
+        (34, "34 s"),
+        (timedelta(seconds=134), "2 min 14 s"),
+        (3900, "1 h 5 min"),
+        (60, "1 min"),
+        (3600, "1 h"),
+    ],
 )
 def test_a_length_of_time_is_told_in_its_two_largest_units(length: timedelta | float | None, words: str) -> None:
     assert console.elapsed(length) == words
