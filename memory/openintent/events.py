@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from memory import event_notes
 from memory.event_notes import Note
 from memory.host import event_log, events, ids
+from memory.host.access import names_of
 from memory.host.errors import Forbidden, NotFound
 from memory.host.event_log import Recorded
 from memory.host.events import VENDOR, IntentLogged, MemoryArchived
@@ -297,12 +298,15 @@ def log_names(scope: TenantScope, runs: Iterable[Run]) -> dict[UUID, str]:
     intents = [run.id for run in logs if run.workflow_id == INTENT_LOG]
     readable = Intent.objects.of(scope.tenant_id).filter(id__in=intents) if scope.can(READ) else Intent.objects.none()
     titles = dict(readable.values_list("id", "title")) if intents else {}
-    return {run.id: _name(run, titles.get(run.id, "")) for run in logs}
+    # A key that names no agent acts as itself.
+    keys = {run.agent_id for run in logs if ids.parse("key", run.agent_id)}
+    names = names_of(scope.tenant_id, keys) if keys else {}
+    return {run.id: _name(run, titles.get(run.id, ""), names.get(run.agent_id, "")) for run in logs}
 
 
-def _name(run: Run, title: str) -> str:
+def _name(run: Run, title: str, key: str) -> str:
     if run.workflow_id == AGENT_LOG:
-        return f"Agent {run.agent_id}, over OpenIntent"
+        return f"{key}, over OpenIntent" if key else f"Agent {run.agent_id}, over OpenIntent"
     return f"Intent: {title or ids.wire('intent', run.id)}"
 
 

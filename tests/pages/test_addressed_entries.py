@@ -315,6 +315,14 @@ def test_the_log_of_an_agent_has_a_name_and_tells_what_happened(ada: Client, sig
     assert sign_in("globex").get(f"/runs/{run_id}").status_code == 404
 
 
+def test_the_log_of_a_key_that_names_no_agent_has_the_name_of_the_key(ada: Client) -> None:
+    text = building.key("acme", "agent", name="ci-bot")
+    body = json.dumps({"namespace": "ns", "key": "k", "value": {"a": 1}})
+    answer = Client().post("/api/v1/memory", body, content_type="application/json", HTTP_X_API_KEY=text)
+    assert answer.status_code == 201
+    assert "ci-bot, over OpenIntent" in body_of(ada.get("/runs"))
+
+
 def test_an_earlier_write_is_not_shown_with_what_a_later_one_says(ada: Client) -> None:
     mem_id = remember(value={"text": "pay the baker"})
     caller = Caller(building.scope(name="leaked"), "billing-01")

@@ -75,7 +75,8 @@ def test_the_ledger_is_asked_for_what_a_key_wrote_through_any_door(client: Clien
     assert found(ours, leaked.id, q="elsewhere") == ["planted elsewhere"]
     assert found(ours, leaked.id, memoryRef="notes", state="all") == ["planted by a node", "planted elsewhere"]
     assert found(ours, "key_nobody") == []
-    assert found(Key(client, agents=("billing-01",)), leaked.id) == ['{"text":"planted over OpenIntent"}']
+    of_the_agent = ["planted elsewhere", '{"text":"planted over OpenIntent"}']
+    assert found(Key(client, agents=("billing-01",)), leaked.id) == of_the_agent
 
 
 @pytest.mark.engines
