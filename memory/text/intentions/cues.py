@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from memory.text import patterns
 from memory.text.intentions import times, verbs
-from memory.text.intentions.predicates import IRREGULAR, LONGEST_TEXT
+from memory.text.intentions.predicates import IRREGULAR
 from memory.text.intentions.times import CLOCK, HOUR
 
 READY = "ready|done|finished|sent|signed|fixed|checked|prepared|packed|cleaned"
@@ -454,10 +454,10 @@ class Cue(NamedTuple):
 
 
 def may_cue(text: str) -> bool:
-    """Whether there is any cue in ``text``, in any context."""
-    words = {word.strip(".,:;!-") for word in text[:LONGEST_TEXT].casefold().split()}
+    """Whether there is any cue in ``text``, a sentence, in any context."""
+    words = {word.strip(".,:;!-") for word in text.casefold().split()}
     return not verbs.ACTIONS.isdisjoint(words) or any(
-        rule.search(text, 0, LONGEST_TEXT) for rule in (CUE, IMPERATIVE, PROMISED, OBLIGED, *ANNOUNCED)
+        rule.search(text) for rule in (CUE, IMPERATIVE, PROMISED, OBLIGED, *ANNOUNCED)
     )
 
 

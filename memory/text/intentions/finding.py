@@ -7,14 +7,25 @@ person arms or dismisses such a commitment; it never fires by itself.
 import re
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import islice
 
 from memory.text import patterns
 from memory.text.intentions import foreign, times
-from memory.text.intentions.cues import CALLED_OFF, CUE, DEED, PAST_FORM, REQUESTING, WHO, cues_in, may_cue, own_times
+from memory.text.intentions.cues import (
+    CALLED_OFF,
+    CUE,
+    DEED,
+    MOST_CUES,
+    PAST_FORM,
+    REQUESTING,
+    WHO,
+    cues_in,
+    may_cue,
+    own_times,
+)
 from memory.text.intentions.occurrences import rewritten
 from memory.text.intentions.predicates import (
     DENIAL,
-    LONGEST_TEXT,
     MOST_WORDS,
     PAID,
     Sentence,
@@ -161,8 +172,8 @@ MOST_DOUBTS = 6
 
 
 def may_be_in(text: str) -> bool:
-    """Whether anything in ``text`` may be in doubt."""
-    return HINT.search(text, 0, LONGEST_TEXT) is not None
+    """Whether anything in ``text``, a sentence, may be in doubt."""
+    return HINT.search(text) is not None
 
 
 def is_hedged(sentence: str) -> bool:
@@ -285,10 +296,13 @@ class Intention:
     doubtful: bool = False
 
 
-def may_hold_one(text: str) -> bool:
-    """Whether it is worth while to look closer: a cue or a doubt, and a word of condition, are in ``text``."""
-    in_english = (may_cue(text) or may_be_in(text)) and MAY_BE_WHEN.search(text, 0, LONGEST_TEXT) is not None
-    return in_english or foreign.may_hold_one(SURE.sub("", text[:LONGEST_TEXT]))
+def may_hold_one(sentence: str) -> bool:
+    """Whether it is worth while to look closer: a cue or a doubt, and a word of condition, are in the sentence.
+
+    Of a whole text this is never asked: some of the patterns take time by the square of the length.
+    """
+    in_english = MAY_BE_WHEN.search(sentence) is not None and (may_be_in(sentence) or may_cue(sentence))
+    return in_english or foreign.may_hold_one(SURE.sub("", sentence))
 
 
 def found_in(text: str, *, zone: str, written_at: datetime, doubtful: bool = False) -> list[Intention]:
@@ -297,10 +311,9 @@ def found_in(text: str, *, zone: str, written_at: datetime, doubtful: bool = Fal
 
     None lies before that moment, and none more than ten years after it.
     """
-    if not may_hold_one(text):
-        return []
-    found = (_meant(each, zone, written_at) or _doubted(each, zone, written_at) for each in sentences(text))
-    return [each for each in found if each and (doubtful or not each.doubtful)][:MOST]
+    likely = (each for each in sentences(text) if may_hold_one(each.text))
+    found = (_meant(each, zone, written_at) or _doubted(each, zone, written_at) for each in likely)
+    return list(islice((each for each in found if each and (doubtful or not each.doubtful)), MOST))
 
 
 def _meant(sentence: Sentence, zone: str, written_at: datetime) -> Intention | None:
@@ -324,9 +337,10 @@ def _doubted(sentence: Sentence, zone: str, written_at: datetime) -> Intention |
 
 
 def called_off(text: str) -> list[tuple[str, ...]]:
-    """What ``text`` says need not be done any more: for each such sentence the stems that say what."""
+    """What ``text`` says need not be done any more: for each such sentence, at most 20, the stems that say what."""
     found = ((each, CALLED_OFF.search(each.text)) for each in sentences(text) if not each.asks)
-    return [words for each, off in found if off and (words := words_of(each.text[off.end() :]))]
+    called = (words for each, off in found if off and (words := words_of(each.text[off.end() :])))
+    return list(islice(called, MOST))
 
 
 def _unconditional(text: str) -> str:
@@ -464,7 +478,7 @@ def _before_order(text: str, begins: int, stops: int) -> int:
     """Without a comma ("when the invoice clears tell finance") the clause ends where the order begins."""
     if text[stops : stops + 1] == ",":
         return stops
-    for found in CUE.finditer(text, begins, stops):
+    for found in islice(CUE.finditer(text, begins, stops), MOST_CUES):
         if len(words_of(text[begins : found.start()])) >= LEAST_WORDS:
             return found.start()
     return stops

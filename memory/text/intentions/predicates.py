@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from memory.text import patterns, search_words
@@ -20,6 +20,7 @@ from memory.text.similarity.values import NUMBER_WORDS
 # ruff: noqa: SIM905 -- a list of words is read as words, without quotes
 LONGEST_TEXT = 20_000
 LONGEST = 400
+MOST_SENTENCES = 500  # more of them, in a text of that length, are no prose
 BREAK = patterns.late(r"[.!?]+(?=[\s\"')\]]|$)|;|\n+")
 ABBREVIATION = patterns.late(
     r"(?:^|[\s(])(?:[a-z]|[ap]\.m|e\.g|i\.e|mr|mrs|ms|dr|st|no|vs|inc|ltd|co|approx"
@@ -264,7 +265,12 @@ class Sentence(NamedTuple):
 
 
 def sentences(text: str) -> Iterator[Sentence]:
-    """The sentences of the first 20,000 characters, in order; one of more than 400 characters is not looked at."""
+    """The first 500 sentences within 20,000 characters, in order; one of more than 400 characters is not looked at, so
+    that to look at one takes a moment, whatever is written in it."""
+    return islice(_all_sentences(text), MOST_SENTENCES)
+
+
+def _all_sentences(text: str) -> Iterator[Sentence]:
     plain = _unquoted(_of_document(text[:LONGEST_TEXT]).replace("\u2019", "'").replace("\u00a0", " "))
     begins = 0
     for ends in [*_breaks(plain), len(plain)]:
