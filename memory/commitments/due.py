@@ -6,7 +6,7 @@ They are found in text by ``memory.text.intentions``, kept by ``inference``, and
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -27,7 +27,8 @@ from memory.text.intentions import FARTHEST, Intention
 ENDS = {RunCompleted.type: "run completed finished succeeded done", RunFailed.type: "run failed"}
 FARTHEST_BACK = timedelta(days=1)
 PIECE = re.compile(r"[\W_]+")
-Vocabularies = Mapping[UUID, frozenset[str]]
+Words = tuple[str, ...]
+Verdicts = Mapping[Words, bool]
 LIVE, FORGOTTEN = "live", "forgotten"
 TAKEN_IN = frozenset({LineageKind.MERGED, LineageKind.COMPACTED})
 LONGEST_LINEAGE = 20
@@ -46,49 +47,62 @@ def predicate_of(found: Intention, entry: News) -> JSONObject:
     }
 
 
-def record_statements(
-    tenant_id: UUID, entries: Sequence[News], written_at: Mapping[UUID, int], *, stale_after: timedelta, now: datetime
-) -> None:
-    """Record what these entries say about the conditions of their refs. ``written_at`` are the positions of entries
-    that are new themselves: an entry decides only about earlier ones."""
-    by_ref: dict[str, list[News]] = defaultdict(list)
-    for entry in entries:
-        by_ref[entry.memory_ref].append(entry)
-    waiting = (
-        lifecycle.lock_watching(tenant_id, by_ref, *lifecycle.OPEN) + lifecycle.lock_lost(tenant_id, by_ref)
-        if entries
-        else []
-    )
-    denying = {entry.memory_ref for entry in entries if intentions.DENIAL.search(entry.content)}
-    waiting += lifecycle.lock_watching(tenant_id, denying, CommitmentState.FIRED) if denying else []
-    refs = {row.memory_ref for row in waiting}
-    known = {each.id: intentions.vocabulary(each.content, each.tags) for each in entries if each.memory_ref in refs}
-    changed = [
-        row
-        for row in waiting
-        if _apply_statements(
-            row, _later(by_ref[row.memory_ref], written_at.get(row.entry_id, -1)), known, stale_after, now
-        )
-    ]
-    lifecycle.record_conditions(changed)
+def denies(entry: News) -> bool:
+    """Whether the entry denies anything, so that it may say that a condition which came true holds no more."""
+    return intentions.DENIAL.search(entry.content, 0, intentions.LONGEST_TEXT) is not None
 
 
-def _later(entries: Iterable[News], position: int) -> Iterable[News]:
-    return (entry for entry in entries if entry.position > position)
-
-
-def _apply_statements(
-    row: Commitment, entries: Iterable[News], known: Vocabularies, stale_after: timedelta, now: datetime
-) -> bool:
-    """Apply the entries to the row in their order; whether the row changed."""
-    words, changed = tuple(row.predicate["words"]), False
-    wanted = intentions.wanted_of(words)
-    for entry in entries:
-        if wanted.words <= known[entry.id]:
+def verdicts(entry: News, conditions: Collection[Words]) -> Iterator[tuple[Words, bool]]:
+    """Of each of these conditions that the entry speaks of, whether it holds."""
+    if not conditions:
+        return
+    known = intentions.vocabulary(entry.content, entry.tags)
+    for words in conditions:
+        if intentions.wanted_of(words).words <= known:
             said = intentions.verdict(words, entry.content, entry.tags)
             if said is not None:
-                changed |= _set_condition(row, said != row.predicate["negated"], entry.created_at, stale_after, now)
-    return changed
+                yield words, said
+
+
+class Overtaken(Exception):
+    """Something has changed of what was read before the transaction began."""
+
+
+def record_statements(
+    tenant_id: UUID,
+    said: Sequence[tuple[News, Verdicts]],
+    judged: Mapping[str, Collection[Words]],
+    denying: Collection[str],
+    *,
+    stale_after: timedelta,
+    now: datetime,
+) -> None:
+    """Record what these entries, in their order, say about the conditions of their refs: an entry decides only about
+    earlier ones. ``judged`` are the conditions that they were held against; ``Overtaken`` when there are others."""
+    by_ref: dict[str, list[tuple[News, Verdicts]]] = defaultdict(list)
+    for entry, verdicts_of in said:
+        by_ref[entry.memory_ref].append((entry, verdicts_of))
+    if not by_ref:
+        return
+    waiting = lifecycle.lock_watching(tenant_id, by_ref, *lifecycle.OPEN) + lifecycle.lock_lost(tenant_id, by_ref)
+    denying = by_ref.keys() & set(denying)
+    waiting += lifecycle.lock_watching(tenant_id, denying, CommitmentState.FIRED) if denying else []
+    written_at = {entry.id: entry.position for entry, _ in said}
+    changed = []
+    for row in waiting:
+        words = tuple(row.predicate["words"])
+        if words not in judged[row.memory_ref]:
+            raise Overtaken
+        after = written_at.get(row.entry_id, -1)
+        later = [(entry, found[words]) for entry, found in by_ref[row.memory_ref] if words in found]
+        turns = [
+            _set_condition(row, holds != row.predicate["negated"], entry.created_at, stale_after, now)
+            for entry, holds in later
+            if entry.position > after
+        ]
+        if any(turns):
+            changed.append(row)
+    lifecycle.record_conditions(changed)
 
 
 def _set_condition(row: Commitment, holds: bool, at: datetime, stale_after: timedelta, now: datetime) -> bool:

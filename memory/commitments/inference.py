@@ -1,13 +1,20 @@
 """Intentions become commitments as memory is written, and later entries decide about open ones (RFC 0068).
 
-The ledger is read from the watch's position on, in short transactions that commit the findings together with the new
-position. So nothing is lost or found twice, whichever worker dies or reads at the same time. Writes do not wait for any
-of this.
+The ledger is read from the watch's position on, in parts: the texts of one are understood first, without a lock, and a
+short transaction then commits the findings together with the new position. So nothing is lost or found twice, whichever
+worker dies or reads at the same time. Writes do not wait for any of this.
 """
 
 import hashlib
-from collections.abc import Iterable
+import logging
+import signal
+import threading
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from time import monotonic
 from typing import NamedTuple
 from uuid import UUID
 
@@ -17,7 +24,8 @@ from django.db.models import OuterRef, Q, Subquery
 from memory import adapter, memory_policy
 from memory.adapter.passes import News
 from memory.commitments import due, lifecycle
-from memory.host import event_log, sql
+from memory.commitments.due import Overtaken, Words
+from memory.host import event_log, ids, sql
 from memory.host.models import Tenant
 from memory.host.paging import behind
 from memory.memory_policy import Policy
@@ -26,49 +34,224 @@ from memory.text import intentions
 from memory.text.intentions import FARTHEST, Intention
 
 CALLED_OFF = "A later entry called it off."
-CHUNK = 200  # entries whose texts are searched for intentions in one transaction
+CHUNK = 200  # entries that are read at once
 PART = sql.CHUNK
+# How long texts are read before what they say is recorded, and how much CPU one text may take.
+PART_SECONDS, ENTRY_SECONDS = 2.0, 5.0
+MOST_MEANT = 50  # of so many commitments none is the only one that is meant, whatever becomes of the others meanwhile
+
+log = logging.getLogger(__name__)
+Place = tuple[UUID, int, int]  # an entry, and where the sentence begins and ends in it
+Key = UUID | Place
+
+
+def _place(row: Commitment) -> Place:
+    return row.entry_id, row.starts, row.ends
+
+
+@dataclass(slots=True)
+class Understood:
+    """What an entry says: the commitments that it makes, which conditions hold or do not, by their words, and of each
+    thing that it calls off the commitments that may be meant."""
+
+    entry: News
+    made: list[Commitment] = field(default_factory=list)
+    verdicts: dict[Words, bool] = field(default_factory=dict)
+    called_off: list[frozenset[Key]] = field(default_factory=list)
+
+
+class Known:
+    """What entries are held against: the conditions of their refs and the sentences of living commitments.
+
+    A commitment that is stored is known by its id, one that an entry of this part makes by its place.
+    """
+
+    def __init__(self, tenant_id: UUID, entries: Sequence[News]) -> None:
+        self.tenant_id = tenant_id
+        self.denying = {entry.memory_ref for entry in entries if due.denies(entry)}
+        self.conditions = lifecycle.conditions_by_ref(tenant_id, {each.memory_ref for each in entries}, self.denying)
+        self.sentences: dict[str, dict[Key, str]] = {}
+        self._made: dict[str, dict[Key, str]] = defaultdict(dict)
+        self._stems: dict[Key, frozenset[str]] = {}
+
+    def add(self, entry: News, made: Iterable[Commitment]) -> None:
+        """What comes after the entry is held against what it makes too."""
+        for row in made:
+            sentence = entry.content[row.starts : row.ends]
+            self._made[entry.memory_ref][_place(row)] = sentence
+            if entry.memory_ref in self.sentences:
+                self.sentences[entry.memory_ref][_place(row)] = sentence
+            if row.predicate:
+                self.conditions[entry.memory_ref].add(tuple(row.predicate["words"]))
+
+    def read_sentences(self, memory_ref: str) -> None:
+        """Load the sentences of the living commitments of the ref, once."""
+        if memory_ref in self.sentences:
+            return
+        rows = lifecycle.living(self.tenant_id, memory_ref)
+        texts = adapter.passes.stored_texts(self.tenant_id, {row.entry_id for row in rows})
+        stored: dict[Key, str] = {row.id: texts.get(row.entry_id, "")[row.starts : row.ends] for row in rows}
+        self.sentences[memory_ref] = stored | self._made[memory_ref]
+
+    def meant_by(self, memory_ref: str, words: Iterable[str]) -> frozenset[Key]:
+        """The commitments of the ref whose sentences have all these words; none when they are very many."""
+        wanted, found = frozenset(words), set()
+        for key, sentence in self.sentences[memory_ref].items():
+            if key not in self._stems:
+                self._stems[key] = frozenset(intentions.words_of(sentence))
+            if wanted <= self._stems[key]:
+                found.add(key)
+        return frozenset(found if len(found) <= MOST_MEANT else ())
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The entries after the position ``after`` up to ``reached``, understood; whether there may be ``more``."""
+
+    after: int
+    reached: int
+    more: bool
+    entries: list[Understood]
+    known: Known
+
+
+def read_next(tenant_id: UUID, *, now: datetime, limit: int = CHUNK) -> bool:
+    """Read the next part of the ledger: arm its intentions (as possible where they are in doubt), and record what it
+    says about others. Whether there may be more.
+
+    Texts are understood before the transaction begins, because SQLite has one lock for the writes of all tenants. The
+    transaction changes nothing when another worker has read on meanwhile, or something has changed of what the texts
+    were held against; then the part is read again.
+    """
+    policy = memory_policy.policy_of(tenant_id)
+    part = _understand_next(tenant_id, policy, now, limit)
+    if part is None:
+        return False
+    try:
+        return _record(tenant_id, part, stale_after=timedelta(days=policy.stale_days), now=now)
+    except Overtaken:
+        return True
+
+
+def _understand_next(tenant_id: UUID, policy: Policy, now: datetime, limit: int) -> Part | None:
+    """The next entries, as many as are understood within ``PART_SECONDS`` and at least one; None at the end."""
+    after = lifecycle.watch_position(tenant_id)
+    entries, reached = adapter.passes.news_after(tenant_id, after=after, limit=limit, now=now)
+    if reached == after:
+        return None
+    ends, known = monotonic() + PART_SECONDS, Known(tenant_id, entries)
+    understood: list[Understood] = []
+    for entry in entries:
+        if understood and monotonic() >= ends:
+            return Part(after, understood[-1].entry.position, more=True, entries=understood, known=known)
+        understood.append(_understand(entry, known, policy, now))
+    return Part(after, reached, more=len(entries) == limit, entries=understood, known=known)
+
+
+def _understand(entry: News, known: Known, policy: Policy, now: datetime) -> Understood:
+    found, called_off = Understood(entry), list[tuple[str, ...]]()
+    with _within_limits(entry):
+        found.made.extend(infer_commitments(known.tenant_id, entry, policy, now))
+        called_off = intentions.called_off(entry.content)
+        found.verdicts.update(due.verdicts(entry, known.conditions[entry.memory_ref]))
+    if called_off:
+        known.read_sentences(entry.memory_ref)
+        with _within_limits(entry):
+            found.called_off.extend(known.meant_by(entry.memory_ref, words) for words in called_off)
+    known.add(entry, found.made)
+    return found
+
+
+@contextmanager
+def _within_limits(entry: News) -> Iterator[None]:
+    """End what is done in it with the entry when it fails or takes too much CPU, and go on: what was understood by then
+    counts, and the entry is not read again, because it would take as long for ever. No query belongs in it."""
+    try:
+        with _cpu_limit(ENTRY_SECONDS):
+            yield
+    except Exception:
+        log.exception("What %s says was not understood in full, and it is not read again", ids.wire("mem", entry.id))
+
+
+@contextmanager
+def _cpu_limit(seconds: float) -> Iterator[None]:
+    """Raise ``TimeoutError`` in it after so many seconds of CPU; without effect outside the main thread, in which the
+    workers do their tasks. It also ends the search for a pattern. django-q2's own limit is by another signal."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGVTALRM, _raise_timeout)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def _raise_timeout(*_: object) -> None:
+    raise TimeoutError
 
 
 @transaction.atomic
-def read_next(tenant_id: UUID, *, now: datetime, limit: int = CHUNK) -> bool:
-    """Read the next part of the ledger: arm its intentions (as possible where they are in doubt), and record what it
-    says about others. Whether there may be more."""
+def _record(tenant_id: UUID, part: Part, *, stale_after: timedelta, now: datetime) -> bool:
+    """Store what the part says, and that it was read. Whether there may be more."""
     watch = lifecycle.lock_watch(tenant_id)
-    entries, reached = adapter.passes.news_after(tenant_id, after=watch.position, limit=limit, now=now)
-    if reached == watch.position:
-        return False
-    policy = memory_policy.policy_of(tenant_id)
-    fresh = [each for entry in entries for each in infer_commitments(tenant_id, entry, policy, now)]
+    if watch.position != part.after:
+        return True
+    still = _still_there(tenant_id, part, now)
+    entries, fresh = [each.entry for each in still], [row for each in still for row in each.made]
     if replaced := {entry.id for entry in entries if entry.changed_at}:
         kept = [each for each in fresh if each.entry_id not in replaced]
         fresh = [
             *kept,
             *lifecycle.follow_replacement(tenant_id, replaced, [each for each in fresh if each.entry_id in replaced]),
         ]
-    written_at = {entry.id: entry.position for entry in entries}
     lifecycle.store(fresh)
-    _cancel_called_off(tenant_id, entries, now)
-    due.record_statements(tenant_id, entries, written_at, stale_after=timedelta(days=policy.stale_days), now=now)
-    lifecycle.advance_watch(
-        watch, position=reached, **({"lease_until": lifecycle.LEASE.end(now)} if watch.holder else {})
+    _cancel_called_off(tenant_id, still, part.known, now)
+    due.record_statements(
+        tenant_id,
+        [(each.entry, each.verdicts) for each in still],
+        part.known.conditions,
+        part.known.denying,
+        stale_after=stale_after,
+        now=now,
     )
-    return len(entries) == limit
+    lifecycle.advance_watch(
+        watch, position=part.reached, **({"lease_until": lifecycle.LEASE.end(now)} if watch.holder else {})
+    )
+    return part.more
 
 
-def _cancel_called_off(tenant_id: UUID, entries: Iterable[News], now: datetime) -> None:
+def _still_there(tenant_id: UUID, part: Part, now: datetime) -> list[Understood]:
+    """Those that are in the ledger as they were read. One that was forgotten or retired since is left out, and so is
+    one whose value was replaced: it is read at its new position."""
+    if not part.entries:
+        return []
+    today, _ = adapter.passes.news_after(tenant_id, after=part.after, limit=len(part.entries), now=now)
+    found = {entry.position: entry for entry in today}
+    still = [each for each in part.entries if each.entry.position in found]
+    if any(found[each.entry.position] != each.entry for each in still):
+        raise Overtaken  # its text was redacted
+    return still
+
+
+def _cancel_called_off(tenant_id: UUID, found: Iterable[Understood], known: Known, now: datetime) -> None:
     """Cancel the commitment that a later entry of the ref calls off, when only one can be meant."""
-    for entry in entries:
-        for words in intentions.called_off(entry.content):
-            open_now = [row for row in lifecycle.lock_living(tenant_id, entry.memory_ref) if row.entry_id != entry.id]
-            texts = adapter.passes.stored_texts(tenant_id, {row.entry_id for row in open_now})
-            meant = [row for row in open_now if set(words) <= _words(texts.get(row.entry_id, ""), row)]
+    calling = [each for each in found if any(each.called_off)]
+    living = {ref: lifecycle.lock_living(tenant_id, ref) for ref in sorted({each.entry.memory_ref for each in calling})}
+    read = {each.entry.id for each in found}
+    for ref, rows in living.items():
+        if any(row.id not in known.sentences[ref] and row.entry_id not in read for row in rows):
+            raise Overtaken
+    for each in calling:
+        others = [row for row in living[each.entry.memory_ref] if row.entry_id != each.entry.id]
+        for keys in each.called_off:
+            meant = [
+                row for row in others if row.state in lifecycle.LIVING and not keys.isdisjoint((row.id, _place(row)))
+            ]
             if len(meant) == 1:
                 lifecycle.change_state(meant[0], CommitmentState.CANCELLED, now=now, reason=CALLED_OFF, due_at=None)
-
-
-def _words(text: str, row: Commitment) -> set[str]:
-    return set(intentions.words_of(text[row.starts : row.ends]))
 
 
 def infer_commitments(tenant_id: UUID, entry: News, policy: Policy, now: datetime) -> Iterable[Commitment]:

@@ -145,10 +145,15 @@ def open_of_entries(tenant_id: UUID, entry_ids: Sequence[UUID]) -> list[Commitme
     return found
 
 
+def living(tenant_id: UUID, memory_ref: str) -> QuerySet[Commitment]:
+    """The living commitments of a ref."""
+    mine: QuerySet[Commitment] = Commitment.objects.of(tenant_id).filter(state__in=LIVING, memory_ref=memory_ref)
+    return mine
+
+
 def lock_living(tenant_id: UUID, memory_ref: str) -> list[Commitment]:
-    """The living commitments of a ref, locked."""
-    mine = Commitment.objects.of(tenant_id).filter(state__in=LIVING, memory_ref=memory_ref)
-    return list(mine.select_for_update().order_by("id"))
+    """The same, locked."""
+    return list(living(tenant_id, memory_ref).select_for_update().order_by("id"))
 
 
 def next_to_review(tenant_id: UUID, *, after: UUID | None, limit: int) -> list[Commitment]:
@@ -208,6 +213,12 @@ def remove(tenant_id: UUID, commitment_ids: Sequence[UUID]) -> int:
     return gone
 
 
+def watch_position(tenant_id: UUID) -> int:
+    """How far the ledger was read."""
+    found = CommitmentWatch.objects.of(tenant_id).filter(id=tenant_id).values_list("position", flat=True).first()
+    return found or 0
+
+
 def lock_watch(tenant_id: UUID) -> CommitmentWatch:
     """The tenant's watch, locked until the transaction ends, so that inference runs one at a time."""
     rows = CommitmentWatch.objects.of(tenant_id).select_for_update().filter(id=tenant_id)
@@ -252,6 +263,19 @@ def lock_lost(tenant_id: UUID, refs: Iterable[str]) -> list[Commitment]:
     """The predicate commitments of these refs whose entry may come back, locked."""
     rows = Commitment.objects.of(tenant_id).filter(MAY_RETURN, condition="predicate", memory_ref__in=list(refs))
     return list(rows.select_for_update().order_by("id"))
+
+
+def conditions_by_ref(
+    tenant_id: UUID, refs: Collection[str], denying: Collection[str]
+) -> dict[str, set[tuple[str, ...]]]:
+    """The conditions of each of these refs, by their words, that a statement may decide about; of those in ``denying``
+    also the ones that came true."""
+    rows = Commitment.objects.of(tenant_id).filter(condition="predicate", memory_ref__in=list(refs))
+    fired = Q(state=CommitmentState.FIRED, memory_ref__in=list(denying))
+    found: dict[str, set[tuple[str, ...]]] = {ref: set() for ref in refs}
+    for ref, predicate in rows.filter(Q(state__in=LIVING) | MAY_RETURN | fired).values_list("memory_ref", "predicate"):
+        found[ref].add(tuple(predicate["words"]))
+    return found
 
 
 def has_watching(tenant_id: UUID) -> bool:

@@ -5,6 +5,7 @@ commitment's state. The started run acts as the host in the memory's tenant and 
 """
 
 from datetime import datetime
+from time import monotonic
 from uuid import UUID
 
 from django.db import transaction
@@ -22,15 +23,18 @@ from openwop_console.runtime.run_operations import RunRequest
 
 KIND = "commitment"
 HOST = "host"
+TURN_SECONDS = 5.0
 
 
 def process_commitments(tenant_id: UUID, *, holder: str = "", whole: bool = True, clock: Clock) -> int:
-    """Read the ledger to its end, record ended runs, and fire all due commitments; return how many fired.
+    """Read the ledger, record ended runs, and fire all due commitments; return how many fired.
 
-    With ``whole``, also review the open commitments. Several workers may run this at once: each step commits its
-    effects together with its progress. Releases the watch of ``holder``, if given.
+    The ledger is read to its end, or for ``TURN_SECONDS``: then other tenants have their turn, and the scheduler finds
+    within a second that there is more. With ``whole``, also review the open commitments. Several workers may run this
+    at once: each step commits its effects together with its progress. Releases the watch of ``holder``, if given.
     """
-    while commitments.inference.read_next(tenant_id, now=clock()):
+    ends = monotonic() + TURN_SECONDS
+    while commitments.inference.read_next(tenant_id, now=clock()) and monotonic() < ends:
         pass
     commitments.due.record_ended_runs(tenant_id, now=clock())
     if whole:

@@ -7,11 +7,12 @@ same time in the same zone always gives the same.
 """
 
 from memory.text.intentions.finding import FARTHEST, Intention, called_off, found_in
-from memory.text.intentions.predicates import DENIAL, verdict, vocabulary, wanted_of, words_of
+from memory.text.intentions.predicates import DENIAL, LONGEST_TEXT, verdict, vocabulary, wanted_of, words_of
 
 __all__ = [
     "DENIAL",
     "FARTHEST",
+    "LONGEST_TEXT",
     "Intention",
     "called_off",
     "found_in",
