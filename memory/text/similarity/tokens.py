@@ -200,7 +200,7 @@ def _of_chunk(chunk: str) -> Iterable[Token]:
         if text == "." and found and found[-1].raw in words.ABBREVIATED:
             continue
         if text in IGNORED:
-            found = _marked(found, text)
+            _mark(found, text)
         elif _is_code(written):
             found += _value(f"as written {written}", text, "")
         else:
@@ -223,7 +223,7 @@ def _as_written(chunk: str) -> list[Token]:
         return []
     found = _value(f"as written {text}", text.casefold(), "")
     for sign in chunk[chunk.rfind(text) + len(text) :]:
-        found = _marked(found, sign)
+        _mark(found, sign)
     return found
 
 
@@ -252,13 +252,12 @@ def proper(token: Token) -> Token:
     return Token(token.raw, token.raw, code, code.to_bytes(8, "little"), kind, base=code, concept=code)
 
 
-def _marked(found: list[Token], sign: str) -> list[Token]:
+def _mark(found: list[Token], sign: str) -> None:
     """A comma ends a clause, and a question mark asks; one that stands alone is a token without a meaning."""
     extra = sum(bit for bit, signs in ((ASKS, "?"), (BREAK, BREAKS), (END, ENDS), (HALT, HALTS)) if sign in signs)
-    if not extra:
-        return found
-    last = found[-1] if found else Token("", "", 0, b"", 0)
-    return [*found[:-1], last.with_kind(extra)]
+    if extra:
+        last = found[-1] if found else Token("", "", 0, b"", 0)
+        found[-1:] = [last.with_kind(extra)]
 
 
 def _of_piece(text: str, capital: int) -> list[Token]:
