@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.host import cron
-from memory.text.intentions import Intention, called_off, found_in, verdict, vocabulary, wanted_of, words_of
+from memory.text.intentions import DENIAL, Intention, called_off, found_in, verdict, vocabulary, wanted_of, words_of
 from memory.text.intentions.finding import LAST
 from tests.budgets import cpu_within
 
@@ -672,6 +672,41 @@ def test_any_text_has_intentions_that_lie_ahead_within_the_horizon_and_the_same_
 def test_a_silly_text_costs_no_time_to_speak_of(text: str) -> None:
     with cpu_within(2):
         found_in(text, zone="UTC", written_at=WEDNESDAY)
+
+
+ODD = {
+    name: (unit * 65_000)[:65_000]
+    for name, unit in {
+        "slashes": "/", "backticks": "`", "quotes": "'", "dots": ".", "dashes": "-", "spaces": " ", "lines": "\n",
+        "digits": "7", "numbers": "7 ", "letters": "a", "parts": "a;", "colons": "a:", "short lines": "a\n",
+        "paragraphs": "x\n\n", "if": "if ", "when": "when ", "please": "please ", "if and call": "if Call ",
+        "long orders": "if " + "Call " * 78 + ";", "long slashes": "/" * 399 + ";", "orders": "Call Ana tomorrow. ",
+        "tasks": "Remind me on Friday; ", "mixed": "/`a;if when 7 \n", "words": "call if when by on at / ' \" ",
+        "german": "wenn ", "accents": "é",
+    }.items()
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_what_a_text_of_any_kind_says_is_found_in_a_moment(name: str) -> None:
+    text = f"{ODD[name]}1"
+    readings = (
+        lambda text: found_in(text, zone="UTC", written_at=WEDNESDAY, doubtful=True),
+        called_off,
+        vocabulary,
+        lambda text: verdict(("invoice", "clear"), text),
+        lambda text: verdict(("a", "call"), text),
+        DENIAL.search,
+    )
+    for read in readings:
+        read("If possible call Ana tomorrow. We might. The invoice did not clear.")  # compiles the patterns
+        with cpu_within(0.3 if name.startswith("long") else 0.15):
+            read(text)
+
+
+def test_no_more_sentences_are_looked_at_than_a_text_has() -> None:
+    assert one("a;" * 499 + "Call Ana tomorrow.").starts == 998
+    assert not found_in("a;" * 500 + "Call Ana tomorrow.", zone=BERLIN, written_at=WEDNESDAY)
 
 
 def test_a_statement_fulfils_a_condition_denies_it_or_says_nothing_of_it() -> None:

@@ -76,7 +76,7 @@ def test_what_is_equal_is_found_among_very_many_that_are_not() -> None:
     assert reconcile([each for each in [*said, *again] if each.id not in gone]) == Reconciliation((), ())
 
 
-@pytest.mark.parametrize("text", ["ab" * 5000, "\n" * 65_000, "%" * 65_000])
+@pytest.mark.parametrize("text", ["ab" * 5000, "\n" * 65_000, "%" * 65_000, "a;" * 32_500, "a:" * 32_500])
 def test_a_text_without_end_or_sense_is_compared_in_a_moment(text: str) -> None:
     with cpu_within(3):
         reconcile([Statement(UUID(int=n), f"{text}{end}", START) for n, end in enumerate(("", " x"))])
