@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import accumulate
 from time import monotonic
 from typing import NamedTuple
 from uuid import UUID
@@ -36,8 +37,8 @@ from memory.text.intentions import FARTHEST, Intention
 CALLED_OFF = "A later entry called it off."
 CHUNK = 200  # entries that are read at once
 PART = sql.CHUNK
-# How long texts are read before what they say is recorded, and how much CPU one text may take.
-PART_SECONDS, ENTRY_SECONDS = 2.0, 5.0
+# How much text is read, and for how long, before what it says is recorded; and how much CPU one text may take.
+PART_TEXT, PART_SECONDS, ENTRY_SECONDS = 500_000, 2.0, 5.0
 MOST_MEANT = 50  # of so many commitments none is the only one that is meant, whatever becomes of the others meanwhile
 
 log = logging.getLogger(__name__)
@@ -134,17 +135,22 @@ def read_next(tenant_id: UUID, *, now: datetime, limit: int = CHUNK) -> bool:
 
 
 def _understand_next(tenant_id: UUID, policy: Policy, now: datetime, limit: int) -> Part | None:
-    """The next entries, as many as are understood within ``PART_SECONDS`` and at least one; None at the end."""
+    """The next entries, of at most ``PART_TEXT`` and as many as are understood within ``PART_SECONDS``, but at least
+    one; None at the end."""
     after = lifecycle.watch_position(tenant_id)
     entries, reached = adapter.passes.news_after(tenant_id, after=after, limit=limit, now=now)
     if reached == after:
         return None
-    ends, known = monotonic() + PART_SECONDS, Known(tenant_id, entries)
+    lengths = accumulate(len(entry.content) for entry in entries)
+    fitting = [entry for entry, length in zip(entries, lengths, strict=True) if length <= PART_TEXT] or entries[:1]
+    ends, known = monotonic() + PART_SECONDS, Known(tenant_id, fitting)
     understood: list[Understood] = []
-    for entry in entries:
+    for entry in fitting:
         if understood and monotonic() >= ends:
-            return Part(after, understood[-1].entry.position, more=True, entries=understood, known=known)
+            break
         understood.append(_understand(entry, known, policy, now))
+    if len(understood) < len(entries):
+        return Part(after, understood[-1].entry.position, more=True, entries=understood, known=known)
     return Part(after, reached, more=len(entries) == limit, entries=understood, known=known)
 
 

@@ -267,8 +267,11 @@ def test_a_text_that_cannot_be_understood_is_passed_by_and_named_in_the_log(
     assert "Zebedee" not in caplog.messages[0]
 
 
-def test_a_part_ends_in_time_and_has_one_entry_at_least(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inference, "PART_SECONDS", 0)
+@pytest.mark.parametrize("limit", ["PART_SECONDS", "PART_TEXT"])
+def test_a_part_ends_in_time_and_has_one_entry_at_least(
+    limit: str, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inference, limit, 0)
     entries = [desk.says(f"Call customer {number} in 3 days.") for number in range(3)]
     assert [(desk.read_next(), len(desk.said)) for _ in entries] == [(True, 1), (True, 2), (False, 3)]
     assert desk.said == set(entries)
