@@ -1,6 +1,13 @@
 """The app "memory": what it registers with the ground floor."""
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from uuid import UUID
+
 from django.apps import AppConfig
+
+if TYPE_CHECKING:
+    from memory.host.vault import Versions
 
 
 class MemoryConfig(AppConfig):
@@ -8,9 +15,10 @@ class MemoryConfig(AppConfig):
     verbose_name = "Memory"
 
     def ready(self) -> None:
-        from memory.host import registrations
+        from memory.host import registrations, vault
 
         registrations.defer(self._register)
+        vault.provide_finder(_find_secrets)
 
     def _register(self) -> None:
         """Every store of this app and of the ground floor that keeps personal text takes part in a forget; packs of
@@ -37,3 +45,10 @@ class MemoryConfig(AppConfig):
             erasure.register(store)
         registry.register(agents.INSTALLER)
         tenancy.add_ref_rule(access.REF_RULE)
+
+
+def _find_secrets(tenant_id: UUID, versions: "Versions") -> Callable[[str], bool]:
+    """The rules of texts are imported for a tenant that has secrets."""
+    from memory import redaction
+
+    return redaction.finder_for(tenant_id, versions)

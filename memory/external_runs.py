@@ -67,6 +67,8 @@ def find_or_open(scope: TenantScope, agent_id: str, origin: Origin, *, now: date
     before streams."""
     scope.check("memory:write")
     scope.check_agent(agent_id)
+    if scope.principal.agent_ids is None:  # those of a key were checked when it was made
+        redaction.require_plain_agent(scope.tenant_id, agent_id)
     origin = origin.with_texts(lambda text: redaction.for_tenant(scope.tenant_id).redact(text).text)
     origins.require_fitting(origin)
     ref = origin.run_ref or origin.thread_id

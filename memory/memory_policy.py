@@ -28,6 +28,8 @@ EXTRACTIVE, ENDPOINT = "extractive", "endpoint"
 OF_ENDPOINT = ("endpoint_url", "endpoint_model", "endpoint_secret")
 OF_EMBEDDING = ("embedding_url", "embedding_model", "embedding_secret")
 
+IN_PLAIN = ("endpoint_url", "endpoint_model", "embedding_url", "embedding_model")
+
 
 @dataclass(frozen=True, slots=True)
 class Policy:
@@ -172,8 +174,12 @@ def checked_policy(
 ) -> Policy:
     """Return the policy with the changes, refused as ``change`` refuses it. Stores nothing."""
     scope.check("policies:manage")
-    policy = Policy(**{**asdict(policy_of(scope.tenant_id)), **changes})
-    if problems := _problems(scope.tenant_id, policy):
+    before = policy_of(scope.tenant_id)
+    policy = Policy(**{**asdict(before), **changes})
+    named = {name: [getattr(policy, name)] for name in IN_PLAIN if getattr(policy, name) != getattr(before, name)}
+    problems = _problems(scope.tenant_id, policy)
+    problems += [(name, vault.HOLDS) for name in vault.fields_with_secrets(scope.tenant_id, named)] if named else []
+    if problems:
         names = called or {}
         errors = [{"field": names.get(field, field), "message": message} for field, message in problems]
         raise Invalid("The memory policy is not valid.", errors=errors)

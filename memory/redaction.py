@@ -12,13 +12,14 @@ from functools import cached_property
 from typing import Any
 from uuid import UUID
 
+from memory import addresses
 from memory.host import vault
+from memory.host.errors import Invalid
 from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.models import Run, Secret
+from memory.host.vault import Versions
 from memory.text.encodings import forms_of
 from memory.text.redactor import Redacted, Redactor, rewrite_marks, scrub
-
-Versions = tuple[tuple[UUID, int], ...]
 
 NOTHING = Redactor(())
 KEPT = 256
@@ -60,6 +61,19 @@ def for_versions(tenant_id: UUID, versions: Versions) -> Redactor:
     if not versions:
         return NOTHING
     return _built.get(versions) or _build(vault.held_by(tenant_id))
+
+
+def finder_for(tenant_id: UUID, versions: Versions) -> Callable[[str], bool]:
+    """Return whether a text holds one of the secrets, for ``vault.require_plain``."""
+    redact = for_versions(tenant_id, versions).redact
+    return lambda text: redact(text).count > 0
+
+
+def require_plain_agent(tenant_id: UUID, named: str) -> None:
+    """Refuse the agent that a request comes in the name of when its id holds a secret, which is not repeated."""
+    if named and for_tenant(tenant_id).redact(named).count:
+        problem = {"field": "X-Agent-ID", "message": addresses.NEVER_AN_ID}
+        raise Invalid("No agent may have that name.", errors=[problem])
 
 
 def for_derived(tenant_id: UUID) -> Callable[[str], Redacted]:

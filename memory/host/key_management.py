@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory.host import access, api_keys, ids
+from memory.host import access, api_keys, ids, vault
 from memory.host.api_keys import NewKey
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.expiry import has_expired
@@ -64,6 +64,7 @@ def create(
     check_manager(scope, SCOPE, role)
     _check_maker(scope)
     access.check_name(name)
+    vault.require_plain(scope.tenant_id, "The key is not valid.", {"name": [name], "agents": agents})
     tenant = access.lock_tenant(scope.tenant_id)
     mine = ids.parse("usr", scope.principal.person)
     own = Operator.objects.filter(id=mine).first() if mine else None

@@ -14,7 +14,7 @@ from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.db.models import F, QuerySet
 
-from memory.host import access, api_keys, audit, ids, second_factors
+from memory.host import access, api_keys, audit, ids, second_factors, vault
 from memory.host.access import OWNER
 from memory.host.errors import Conflict, Invalid, LastOwner, NotFound
 from memory.host.json_types import JSONObject
@@ -379,6 +379,7 @@ def invite(scope: TenantScope, email: str, *, role: str, now: datetime) -> Invit
     """
     check_manager(scope, SCOPE, role)
     access.require_role_name(role)
+    vault.require_plain(scope.tenant_id, "The operator is not valid.", {"operator": [access.email_form(email)]})
     tenant, actor = access.lock_tenant(scope.tenant_id), scope.principal.id
     fresh = prepare_operator(email, None, now=now)
     operator = admit_operator(tenant, email, fresh, role=role, actor=actor, by_invitation=True, now=now)

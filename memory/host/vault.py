@@ -7,7 +7,7 @@ from ``OPENWOP_SECRET_KEY``. Plaintext goes only to a running node and the redac
 import logging
 import os
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import cache
@@ -30,17 +30,27 @@ from memory.host.paging import Page, read_page
 from memory.host.tenancy import TenantScope
 
 log = logging.getLogger(__name__)
-NONCE = 12
+NONCE, TAG = 12, 16
 WRITER = "memory.host.vault"
 MAX_VALUE_BYTES = 16_384
 MAX_TENANT_BYTES = 512 * 1024  # of all values together: every write is compared with all of them
 MAX_NAME = 128
+SHORTEST = 8  # of a value that is looked for in texts (SR-1 notes)
 AT_ONCE, BREATH_S = 100, 0.02  # of a rotation: values per transaction, and the pause after each
 TAKEN_UP = timedelta(days=1)  # how long an interrupted rotation is resumed; later, a fresh key is made
 AUDITED = (
     SecretScope.TENANT,
     SecretScope.USER,
 )  # a run's own are not audited, a webhook's are audited with the webhook
+
+
+HOLDS = "holds a secret of the vault"
+
+Versions = tuple[tuple[UUID, int], ...]
+# For these versions of a tenant's secrets, a function that says whether a text holds one of them in any form. The rules
+# of texts are above this floor.
+Finder = Callable[[UUID, Versions], Callable[[str], bool]]
+_finder: list[Finder] = []
 
 
 class VaultLocked(RuntimeError):
@@ -136,6 +146,8 @@ def store_secret(
     rows = Secret.objects.of(tenant_id).select_for_update().filter(scope=scope, owner=owner, name=name)
     found = rows.first()
     _require_room(tenant_id, value, found)
+    if found is None and scope != SecretScope.WEBHOOK:  # whose names are this host's own
+        _require_plain_name(tenant_id, name, value)
     if found and _keep_for_redaction(found):
         found = None
     secret = found or Secret(tenant_id=tenant_id, scope=scope, owner=owner, name=name, version=0)
@@ -169,6 +181,22 @@ def _require_storable(name: str, value: str, scope: str, owner: str) -> None:
         errors.append({"field": "scope", "message": "must be tenant, or user or run with the id it belongs to"})
     if errors:
         raise Invalid("The secret cannot be stored.", errors=errors)
+
+
+def _require_plain_name(tenant_id: UUID, name: str, value: str) -> None:
+    """Refuse a new name that holds a secret, its own value too: it stands on the audit log and in every mark.
+
+    The values are compared as they are: to build what finds all their forms, for each new secret, costs a second in a
+    large vault.
+    """
+    held = Secret.objects.of(tenant_id).annotate(size=Length("sealed")).select_related("key")
+    short = held.filter(size__lte=NONCE + TAG + len(name.encode()))
+    values = [value]
+    for each in short:
+        with suppress(VaultLocked):  # what does not open keeps nothing else from being stored
+            values.append(unseal(each))
+    if any(each in name for each in values if len(each) >= SHORTEST):
+        raise Invalid("The secret cannot be stored.", errors=[{"field": "name", "message": HOLDS}])
 
 
 def _require_room(tenant_id: UUID, value: str, replaced: Secret | None) -> None:
@@ -251,7 +279,7 @@ def known_to(tenant_id: UUID, run_id: UUID) -> list[Secret]:
     return [row.secret for row in rows.order_by("secret_id")]
 
 
-def versions_known_to(tenant_id: UUID, run_id: UUID) -> tuple[tuple[UUID, int], ...]:
+def versions_known_to(tenant_id: UUID, run_id: UUID) -> Versions:
     """Return id and version of the secrets this run has resolved; queried at each of its writes."""
     return tuple((sql.as_uuid(secret_id), version) for secret_id, version in _versions_known().fetch(tenant_id, run_id))
 
@@ -263,7 +291,7 @@ def _versions_known() -> sql.CompiledQuery:
     return sql.CompiledQuery(known.values_list("secret_id", "secret__version"), tenant_id, run_id)
 
 
-def versions_held_by(tenant_id: UUID) -> tuple[tuple[UUID, int], ...]:
+def versions_held_by(tenant_id: UUID) -> Versions:
     """Return id and version of the tenant's secrets; queried at each write that no run makes."""
     return tuple((sql.as_uuid(secret_id), version) for secret_id, version in _versions_held().fetch(tenant_id))
 
@@ -277,6 +305,30 @@ def _versions_held() -> sql.CompiledQuery:
 def held_by(tenant_id: UUID) -> list[Secret]:
     """Return every secret of the tenant, sealed, to redact text that belongs to no run."""
     return list(Secret.objects.of(tenant_id).select_related("key").order_by("id"))
+
+
+def provide_finder(function: Finder) -> None:
+    """Set the function that finds secrets in texts; called once, from the ``apps.py`` of the app that has the rules."""
+    _finder[:] = [function]
+
+
+def fields_with_secrets(tenant_id: UUID, fields: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return the names of the fields with a text that holds a secret of the tenant. One query when it has none."""
+    versions = versions_held_by(tenant_id)
+    if not versions:
+        return []
+    [find] = _finder
+    holds = find(tenant_id, versions)
+    return [name for name, texts in fields.items() if any(map(holds, texts))]
+
+
+def require_plain(tenant_id: UUID, message: str, fields: Mapping[str, Iterable[str]]) -> None:
+    """Refuse names and addresses that hold a secret of the tenant, which they would show (SR-1).
+
+    For what is stored as it is; texts are redacted instead. The refusal names the fields, and does not repeat them.
+    """
+    if found := fields_with_secrets(tenant_id, fields):
+        raise Invalid(message, errors=[{"field": name, "message": HOLDS} for name in found])
 
 
 def has_secret(tenant_id: UUID, name: str) -> bool:

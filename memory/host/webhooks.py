@@ -72,6 +72,7 @@ def create_webhook(
     """Subscribe ``url`` to events of these types, signed with the secret that is returned; audited."""
     check_manager(scope, tenant_slug)
     check_url(url)
+    vault.require_plain(scope.tenant_id, "The webhook is not valid.", {"url": [url], "tags": tags})
     access.lock_tenant(scope.tenant_id)
     if Webhook.objects.of(scope.tenant_id).count() >= MAX_WEBHOOKS:
         raise Conflict(f"A tenant has at most {MAX_WEBHOOKS} webhooks; remove one first.", limit=MAX_WEBHOOKS)

@@ -107,7 +107,7 @@ def _store_entry(
     node_id: str | None,
     now: datetime,
     *,
-    only_with: redaction.Versions | None = None,
+    only_with: vault.Versions | None = None,
 ) -> Written | None:
     """Store the redacted entry and append its fact to ``run``; None when the run's log is closed or, on PostgreSQL, it
     has resolved other secrets than ``only_with``."""
@@ -256,7 +256,7 @@ def _store_at_once(
     entry: RedactedDraft,
     row: list[object],
     fact: MemoryWritten,
-    only_with: redaction.Versions | None,
+    only_with: vault.Versions | None,
     now: datetime,
 ) -> int | None:
     """PostgreSQL: fact, position, entry and tags are one statement, and so one transaction. With ``only_with`` it
@@ -275,7 +275,7 @@ def _store_at_once(
     return int(stored[0][0])
 
 
-def versions_text(versions: redaction.Versions) -> str:
+def versions_text(versions: vault.Versions) -> str:
     """Return the versions of secrets as ``SAME_SECRETS`` compares them."""
     return " ".join(f"{secret_id}:{version}" for secret_id, version in versions)
 

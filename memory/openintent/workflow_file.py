@@ -206,7 +206,8 @@ def import_workflow(scope: TenantScope, workflow: Workflow, *, now: datetime) ->
         for changed in namespaces.ensure_readable(scope.tenant_id, name, readers, by, now)
     ]
     for agent in sorted(workflow.agents, key=lambda each: each.agent_id):
-        work.coordinators.configure_agent(scope.tenant_id, _new_agent(scope.tenant_id, agent), now=now)
+        bounds = NewAgent(agent.agent_id, capacity=agent.capacity, pinned_namespaces=agent.pinned_namespaces)
+        work.coordinators.configure_agent(scope.tenant_id, bounds, now=now)
     new = NewIntent(workflow.name, workflow.description, policy=workflow.memory_policy)
     intent = work.intents.create_intent(scope, new, actor=by, now=now)
     intent_id = ids.wire("intent", intent.id)
@@ -268,12 +269,6 @@ def _existing(model: type[TenantOwned], column: str, tenant_id: UUID, names: lis
 
 def _redacted(tenant_id: UUID, text: str) -> str:
     return redaction.for_tenant(tenant_id).redact(text).text
-
-
-def _new_agent(tenant_id: UUID, agent: AgentBlock) -> NewAgent:
-    pinned = agent.pinned_namespaces
-    kept = None if pinned is None else tuple(_redacted(tenant_id, name) for name in pinned)
-    return NewAgent(agent.agent_id, capacity=agent.capacity, pinned_namespaces=kept)
 
 
 def _task(intent_id: str, step: Step, made: dict[str, str]) -> NewTask:

@@ -86,6 +86,7 @@ def _check(scope: TenantScope, name: str, url: str, secret: str) -> None:
         errors.append({"field": "secret", "message": "is not a secret of the tenant"})
     if errors:
         raise Invalid("The MCP server is not valid.", errors=errors)
+    vault.require_plain(scope.tenant_id, "The MCP server is not valid.", {"name": [name], "url": [url]})
 
 
 @transaction.atomic

@@ -182,13 +182,13 @@ def _require_own(schedule: Schedule) -> None:
 
 
 def _allowed(scope: TenantScope, order: ScheduleOrder) -> ScheduleOrder:
-    """Return the order with redacted inputs; refuse if its run cannot start now or its name has a secret (SR-1)."""
+    """Return the order with redacted inputs; refuse if its run cannot start now, or a name has a secret (SR-1)."""
     request = RunRequest(order.workflow_id, inputs=order.inputs, agent_id=order.agent_id)
     check_startable(scope, request)
     clean = redaction.for_tenant(scope.tenant_id).redact_json
-    if clean(order.name) != order.name:
-        field = {"field": "name", "message": "holds a secret"}
-        raise Invalid("The schedule is not valid.", errors=[field])
+    for field, text in {"name": order.name, "agentId": order.agent_id}.items():
+        if clean(text) != text:
+            raise Invalid("The schedule is not valid.", errors=[{"field": field, "message": "holds a secret"}])
     return replace(order, inputs=clean(order.inputs))
 
 

@@ -470,8 +470,8 @@ def test_SR1_no_agent_is_stored_under_a_secret(client: Any) -> None:
         ("POST", f"{about}/acl/entries", {"principal_id": SECRET}, headers, "principal_id"),
         ("POST", "coordinators", {"intent_id": intent, "agent_id": SECRET}, headers, "agent_id"),
         ("POST", "tasks", {"intent_id": intent, "name": "x", "assigned_agent": SECRET}, headers, "assigned_agent"),
-        ("POST", "intents", {"title": "x"}, as_secret, "created_by"),
-        ("POST", f"{about}/events", {"event_type": "comment", "payload": {}}, as_secret, "actor"),
+        ("POST", "intents", {"title": "x"}, as_secret, "X-Agent-ID"),
+        ("POST", f"{about}/events", {"event_type": "comment", "payload": {}}, as_secret, "X-Agent-ID"),
     ]
     for method, path, given, sender, field in refused:
         answer = client.generic(method, f"/api/v1/{path}", json.dumps(given), content_type="application/json", **sender)

@@ -22,7 +22,7 @@ from memory.openintent.api import schemas
 from memory.openintent.api.http import (
     BatchParser,
     ExactJSONParser,
-    caller_of,
+    caller_of_entries,
     described,
     json_response,
     permitted_first,
@@ -68,8 +68,8 @@ def summary(request: Request, agent_id: str) -> HttpResponse:
 
 def _reader(request: Request, agent_id: str) -> Caller:
     """Who reads: without ``X-Agent-ID`` the agent that is named, unless an operator looks at it (R37)."""
-    caller = caller_of(request)
-    return caller if caller.operates or not agent_id else caller_of(request, otherwise=agent_id)
+    caller = caller_of_entries(request)
+    return caller if caller.operates or not agent_id else caller_of_entries(request, otherwise=agent_id)
 
 
 def _documents(found: Page) -> list[JSONObject]:
@@ -123,12 +123,12 @@ def memory(request: Request) -> HttpResponse:
     if request.method in READING:
         return envelope(request)
     if request.method == "DELETE":
-        place, caller = checked(EntryPlace, dict(query_of(request))), caller_of(request)
+        place, caller = checked(EntryPlace, dict(query_of(request))), caller_of_entries(request)
         gone = entries.delete_at(caller, place.address(caller.agent_id), version_of(request), now=timezone.now())
         return json_response({"status": "deleted", "entry_id": ids.wire("mem", gone)})
-    caller_of(request)
+    caller_of_entries(request)
     body = checked(EntryCreate, request.data)
-    caller = caller_of(request, otherwise=body.validated_data.get("agent_id") or "")
+    caller = caller_of_entries(request, otherwise=body.validated_data.get("agent_id") or "")
     given, origin, is_new, now = body.to_given(caller.agent_id), body.validated_data.get("origin"), True, timezone.now()
     if request.method == "PUT":
         row, is_new = entries.put_entry(
@@ -152,7 +152,7 @@ def memory(request: Request) -> HttpResponse:
 @parser_classes([ExactJSONParser])
 def entry(request: Request, entry_id: str) -> HttpResponse:
     """One entry. A change needs its version in ``If-Match``; a deletion is held to it when it is there."""
-    caller, key, now = caller_of(request), ids.parse("mem", entry_id), timezone.now()
+    caller, key, now = caller_of_entries(request), ids.parse("mem", entry_id), timezone.now()
     if request.method in READING:
         return entry_response(entries.get(caller, key, now=now))
     with permitted_first(lambda: entries.require_change(caller, key, now=now)):
@@ -269,16 +269,16 @@ def batch(request: Request) -> Response:
 
 
 def _write(request: Request) -> Response:
-    caller_of(request)
+    caller_of_entries(request)
     sent = _entries_of(request.data)
-    caller = caller_of(request, otherwise=_named_by_all(sent))
+    caller = caller_of_entries(request, otherwise=_named_by_all(sent))
     done = batches.write(caller, _items(sent, caller.agent_id), now=timezone.now())
     documents = [entry_document(row) for row in done.rows]
     return Response({"entries": documents, "created": done.created, "updated": len(documents) - done.created})
 
 
 def _delete(request: Request) -> Response:
-    caller = caller_of(request)
+    caller = caller_of_entries(request)
     wanted = queries.parse(_filter_of(request), is_json=bool(request.data))
     gone = batches.delete(caller, wanted, now=timezone.now())
     found = [ids.wire("mem", row) for row in gone]

@@ -9,8 +9,10 @@ from typing import Any
 
 from django.http import HttpResponse
 from rest_framework.exceptions import APIException, ParseError
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 
+from memory import redaction
 from memory.host.errors import Invalid, PreconditionRequired
 from memory.host.http import MAX_DEPTH, StrictJSONParser, View, depth_of, operation
 from memory.host.json_types import JSONObject, json_bytes
@@ -46,7 +48,18 @@ def caller_of(request: Request, *, otherwise: str = "") -> Caller:
 
     A key that is bound to agents acts as those alone; the first it was given unless the header says otherwise. Another
     key of the tenant acts as any agent, or as itself. Without the header it acts as ``otherwise``, where it may.
+
+    A change is recorded with that name, so the header of one may hold no secret of the vault. The agents of a key were
+    checked when it was made.
     """
+    caller = caller_of_entries(request, otherwise=otherwise)
+    if request.method not in SAFE_METHODS and caller.scope.principal.agent_ids is None:
+        redaction.require_plain_agent(caller.tenant_id, agent_named(request.headers))
+    return caller
+
+
+def caller_of_entries(request: Request, *, otherwise: str = "") -> Caller:
+    """The same for entries: the ledger refuses an entry under a secret by itself, and tells of a removal without it."""
     scope, named = scope_of(request), agent_named(request.headers)
     bound = scope.principal.agent_ids
     if bound is None:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import event_notes
+from memory import event_notes, redaction
 from memory.host import ids
 from memory.host.errors import Forbidden, NotFound, VersionMismatch
 from memory.host.events import IntentLogged
@@ -257,7 +257,8 @@ def _require_say(scope: TenantScope, row: Agent, actor: str) -> None:
 def _bound(row: Agent, new: NewAgent) -> None:
     row.capacity = row.capacity if new.capacity is None else new.capacity
     if new.pinned_namespaces is not None:
-        row.pinned_namespaces = list(new.pinned_namespaces)
+        redact = redaction.for_tenant(row.tenant_id).redact
+        row.pinned_namespaces = [redact(name).text for name in new.pinned_namespaces]
 
 
 def _append_fact(row: Agent, kind: str, actor: str, note: Json, *, now: datetime) -> None:
