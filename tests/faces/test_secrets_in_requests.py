@@ -1,0 +1,134 @@
+"""A secret of the vault, sent in the place of any text of any request, is stored nowhere in the clear (SR-1)."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+
+from memory.host import vault
+from openwop_console import openapi
+from tests import building
+from tests.budgets import THOROUGH
+from tests.faces.test_strictness import OPERATIONS, resolved, sound
+from tests.memory.test_forgetting import everything_stored
+from tests.peopled import QUERIES, VERSIONED, World
+
+pytestmark = pytest.mark.django_db
+SECRET = "tr0ub4dor-hunter2"
+URL = f"https://example.com/{SECRET}"
+# The texts of many fields have a certain form.
+FORMS = (SECRET, URL, f"{SECRET}@example.com", f"{SECRET}.md", f"private.{SECRET}.triage")
+FREE = {SECRET: [SECRET]}
+UNNAMED = ("Idempotency-Key", "traceparent", "tracestate", "User-Agent", "X-Agent-ID", "X-Dedup", "X-Request-ID")
+DEEPEST = 4
+
+
+class Sent(NamedTuple):
+    """A request with the secret in the place ``where``."""
+
+    where: str
+    address: str
+    body: Any
+    headers: dict[str, str]
+
+
+@pytest.fixture
+def acme() -> World:
+    return World("acme")
+
+
+def forms(name: str) -> tuple[str, ...]:
+    """What is sent as the field of that name; in a quick run the one form that it can have."""
+    return FORMS if THOROUGH else (URL,) if name.lower().endswith("url") else (SECRET,)
+
+
+def values(schema: dict[str, Any], called: str = "", depth: int = 0) -> Iterator[Any]:
+    """Values with the secret in the place of one text that the schema has, or as a member that it does not name."""
+    found = resolved(schema)
+    kinds = found.get("type", [])
+    kinds = {kinds} if isinstance(kinds, str) else set(kinds)
+    if depth > DEEPEST:
+        return
+    if not found or ("string" in kinds and "enum" not in found):
+        yield from forms(called)
+    if "array" in kinds:
+        yield from ([each] for each in values(found.get("items", {}), called, depth + 1))
+    if not found or ("object" in kinds and found.get("additionalProperties") is not False):
+        yield FREE
+    for name, inner in found.get("properties", {}).items():
+        yield from ({name: each} for each in values(inner, name, depth + 1))
+
+
+def merged(given: Any, change: Any) -> Any:
+    """``given`` with the change of some members of it, and of the first item of a list of objects."""
+    if isinstance(given, dict) and isinstance(change, dict):
+        return {**given, **{name: merged(given.get(name), value) for name, value in change.items()}}
+    if isinstance(given, list) and given and isinstance(change, list) and isinstance(change[0], dict):
+        return [merged(given[0], change[0]), *given[1:]]
+    return change
+
+
+def replaced(given: Any) -> Iterator[Any]:
+    """``given`` with the secret in the place of one of its texts, for documents that the schema says little of."""
+    if isinstance(given, str):
+        yield SECRET
+    elif isinstance(given, dict):
+        yield from ({**given, name: each} for name, value in given.items() for each in replaced(value))
+    elif isinstance(given, list):
+        yield from ([*given[:at], each, *given[at + 1 :]] for at, value in enumerate(given) for each in replaced(value))
+
+
+def requests(world: World, name: str, raw: dict[str, Any]) -> Iterator[Sent]:
+    """Every request of the operation with the secret in one place."""
+    route, _, _ = OPERATIONS[name]
+    own = route.real(world)
+    address, body = f"/{route.address(own)}{QUERIES.get(name, '')}", sound(world, name) or None
+    headers = {"HTTP_IF_MATCH": "1"} if name in VERSIONED else {}
+    schema = raw.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+    for change in values(schema) if schema is not None else ():
+        yield Sent(f"body {change}", address, merged(body, change), headers)
+    for changed in replaced(body):
+        yield Sent(f"body {changed}", address, changed, headers)
+    for parameter in own:
+        for text in forms(parameter):
+            elsewhere = f"/{route.address({**own, parameter: quote(text, safe='')})}"
+            yield Sent(f"path {parameter}", elsewhere, body, headers)
+    told = [each for each in raw.get("parameters", []) if "in" in each]
+    for each in (each["name"] for each in told if each["in"] == "query"):
+        joined = "&" if "?" in address else "?"
+        yield Sent(f"query {each}", f"{address}{joined}timeout=0&{each}={SECRET}", body, headers)
+    for each in {*UNNAMED, *(each["name"] for each in told if each["in"] == "header")}:
+        key = f"HTTP_{each.upper().replace('-', '_')}"
+        yield Sent(f"header {each}", address, body, {**headers, key: SECRET})
+
+
+# A field that is not refused yet, by the operation and how its place begins.
+LEFT = ("createRun body {'agentId'",)
+
+
+@pytest.mark.timeout(900 if THOROUGH else 300)
+def test_SR1_no_operation_stores_a_secret_that_stands_in_the_place_of_a_text(acme: World) -> None:
+    documented = {each["operationId"]: each for _, _, each in openapi.operations_in(openapi.document())}
+    names = [name for name in documented if name in OPERATIONS and not name.startswith("seam")]
+    names = [name for name in names if THOROUGH or OPERATIONS[name][1] != "GET"]
+    for name in names:
+        OPERATIONS[name][0].real(acme)
+    vault.store_secret(acme.scope.tenant_id, "canary", SECRET, now=timezone.now())
+    assert SECRET not in everything_stored()
+    stored, taken = [], set()
+    for name in names:
+        with building.undone():
+            for sent in requests(acme, name, documented[name]):
+                with transaction.atomic():
+                    answer = acme.ask(OPERATIONS[name][1], sent.address, sent.body, **sent.headers)
+                    if answer.status_code < 300:
+                        taken.add(name)
+                        stored += [f"{name} {sent.where}"] if SECRET in everything_stored() else []
+                        transaction.set_rollback(True)
+            if SECRET in everything_stored():
+                stored.append(f"{name}, refused")
+    assert [each for each in stored if not each.startswith(LEFT)] == []
+    assert len(taken) > 0.8 * len(names)
