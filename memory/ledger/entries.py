@@ -622,9 +622,12 @@ def import_drafts(placed: Sequence[tuple[MemoryScope, ImportedEntry]], *, run: R
     stated: dict[int, tuple[UUID, StatedWrite]] = {}
     for part in sql.in_chunks(placed, TOGETHER):
         drafts = [(scope, each, each.what) for scope, each in part if isinstance(each.what, EntryDraft)]
-        texts = (text for scope, _, draft in drafts for text in (scope.memory_ref, *draft.texts))
+        texts = (text for scope, _, draft in drafts for text in (scope.memory_ref, draft.agent_id, *draft.texts))
         redact = redactor_of(redactor, texts)
         for scope, each, draft in drafts:
+            if redact(draft.agent_id).count:
+                problem = {"field": "agentId", "message": addresses.NEVER_AN_ID}
+                raise Invalid("The memory entry cannot be stored.", errors=[problem])
             entry = replace(redact_draft(scope, draft, redact, now), id=each.entry_id)
             if each.origin:
                 stated[len(made)] = each.entry_id, StatedWrite(run.id, each.origin).redacted(redactor.redact)

@@ -317,6 +317,9 @@ def test_an_import_holds_no_secret_of_the_tenant(tmp_path: Path, capsys: pytest.
         "\n".join([line(1), line(2, content="it is tok-93fb0c1d7e", tags=["tok-93fb0c1d7e"])])
     )
     assert run_import(capsys, tmp_path / "memory") == ["1: stored", "2: stored"]
+    (tmp_path / "named").write_text(line(3, agentId="tok-93fb0c1d7e"))
+    with pytest.raises(CommandError, match="1 lines"):
+        run_import(capsys, tmp_path / "named")
     assert [row[2] for row in stored("globex")] == ["entry 1", "it is [REDACTED:crm]"]
     assert "tok-93" not in str(stored("globex"))
 
