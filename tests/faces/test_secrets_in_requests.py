@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memory.host import vault
@@ -132,3 +133,58 @@ def test_SR1_no_operation_stores_a_secret_that_stands_in_the_place_of_a_text(acm
                 stored.append(f"{name}, refused")
     assert [each for each in stored if not each.startswith(LEFT)] == []
     assert len(taken) > 0.8 * len(names)
+
+
+# The fields that are stored as they are: what is sent, and the field that the refusal names.
+REFUSED: list[tuple[str, dict[str, Any], str]] = [
+    ("changeMemoryPolicy", {"embeddingModel": SECRET}, "embeddingModel"),
+    ("changeMemoryPolicy", {"endpointUrl": URL}, "endpointUrl"),
+    ("createApiKey", {"role": "viewer", "name": SECRET}, "name"),
+    ("createApiKey", {"role": "viewer", "agents": ["a", SECRET]}, "agents"),
+    (
+        "createSchedule",
+        {"name": "n", "workflowId": "conformance-noop", "cron": "0 3 * * *", "agentId": SECRET},
+        "agentId",
+    ),
+    ("putMcpServer", {"url": URL}, "url"),
+    ("registerWebhook", {"url": URL, "events": ["run.ended"]}, "url"),
+    ("registerWebhook", {"url": "https://example.com/", "events": ["run.ended"], "tags": [SECRET]}, "tags"),
+]
+
+
+def test_SR1_a_name_that_holds_a_secret_is_refused_by_its_field_and_is_not_repeated(acme: World) -> None:
+    vault.store_secret(acme.scope.tenant_id, "canary", SECRET, now=timezone.now())
+    agent = {"HTTP_X_AGENT_ID": f"x{SECRET}"}
+    asked: list[tuple[str, str, dict[str, Any], str, dict[str, str]]] = []
+    for name, body, field in REFUSED:
+        route, method, _ = OPERATIONS[name]
+        asked.append((method, f"/{route.address(route.real(acme))}", body, field, {}))
+    asked.append(("PUT", f"/v1/host/console/secrets/{SECRET}", {"value": "another-value"}, "name", {}))
+    asked.append(("PUT", "/v1/host/console/secrets/its-own-value", {"value": "own-value"}, "name", {}))
+    asked.append(("POST", "/v1/host/console/memory", {"memoryRef": "n", "content": "x"}, "X-Agent-ID", agent))
+    asked.append(("POST", "/v1/host/console/external-runs", {"system": "x", "runId": "1"}, "X-Agent-ID", agent))
+    asked.append(("POST", "/api/v1/intents", {"title": "x"}, "X-Agent-ID", agent))
+    for method, address, body, field, headers in asked:
+        answer = acme.ask(method, address, body, **headers)
+        assert answer.status_code == 400, (address, answer.content)
+        told = answer.json()
+        assert [each["field"] for each in told.get("errors") or told["details"]["errors"]] == [field]
+        assert SECRET not in answer.content.decode()
+    assert SECRET not in everything_stored()
+
+
+def test_SR1_a_read_as_an_agent_named_by_a_secret_asks_for_no_secret(acme: World) -> None:
+    vault.store_secret(acme.scope.tenant_id, "canary", SECRET, now=timezone.now())
+    with CaptureQueriesContext(connection) as sent:
+        assert acme.ask("GET", "/api/v1/intents", HTTP_X_AGENT_ID=SECRET).status_code == 200
+    assert not [each for each in sent if "host_secret" in each["sql"]]
+
+
+def test_SR1_what_is_stored_under_a_name_that_became_a_secret_can_still_be_mended(acme: World) -> None:
+    """The name came first: a value is replaced, the server and the secret are removed."""
+    for address, body in (("mcp-servers", {"url": "https://example.com/"}), ("secrets", {"value": "a-value"})):
+        assert acme.ask("PUT", f"/v1/host/console/{address}/{SECRET}", body).status_code in {201, 204}
+    vault.store_secret(acme.scope.tenant_id, "canary", SECRET, now=timezone.now())
+    assert acme.ask("PUT", f"/v1/host/console/secrets/{SECRET}", {"value": "b-value"}).status_code == 204
+    for address in ("mcp-servers", "secrets"):
+        assert acme.ask("DELETE", f"/v1/host/console/{address}/{SECRET}").status_code == 204

@@ -22,6 +22,7 @@ from memory.host import access, api_keys, audit, ids, operators, sessions, vault
 from memory.host.errors import Conflict, NotFound
 from memory.host.models import ApiKey, Operator, OperatorSession
 from tests import building
+from tests.memory.test_forgetting import everything_stored
 from tests.pages.conftest import SignIn, body_of
 
 pytestmark = pytest.mark.django_db
@@ -46,6 +47,26 @@ def signs_in(email: str, password: str) -> bool:
 
 def operator_url(email: str) -> str:
     return f"/settings/operators/{ids.wire('usr', Operator.objects.get(email=email).id)}"
+
+
+@pytest.mark.parametrize(
+    ("page", "form", "field"),
+    [
+        ("keys", {"name": "tok-93fb0c1d7e", "role": "viewer"}, "name"),
+        ("keys", {"name": "n", "role": "viewer", "agents": "a, tok-93fb0c1d7e"}, "agents"),
+        ("operators", {"email": "tok-93fb0c1d7e@acme.example", "role": "viewer"}, "email"),
+        ("secrets", {"name": "tok-93fb0c1d7e", "value": "another-value"}, "name"),
+        ("webhooks", {"url": "https://x.example/tok-93fb0c1d7e", "events": "run.ended"}, "url"),
+    ],
+)
+def test_SR1_a_form_whose_field_holds_a_secret_of_the_vault_says_so_and_stores_nothing(
+    ada: Client, page: str, form: dict[str, str], field: str
+) -> None:
+    vault.store_secret(building.tenant().id, "crm", "tok-93fb0c1d7e", now=timezone.now())
+    answer = ada.post(f"/settings/{page}", form)
+    assert answer.status_code == 422
+    assert dict(answer.context["form"].errors) == {field: [vault.HOLDS]}
+    assert "tok-93fb0c1d7e" not in everything_stored()
 
 
 # --- keys -----------------------------------------------------------------------------------------------------------
