@@ -16,7 +16,6 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from memory import artifact_stops, memory_policy
@@ -290,9 +289,7 @@ def tenants(request: HttpRequest) -> HttpResponse:
     """List the tenants that the person may sign in to; a POST moves the session to one of them."""
     scope = tenancy.scope_of(request)
     found = access.memberships_of(ids.parse("usr", scope.principal.id) or UUID(int=0))
-    target = request.POST.get("next") or request.GET.get("next") or "/"
-    if not url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure()):
-        target = "/"
+    target = pages.back(request, "/")
     if request.method == "POST":
         chosen = next((each for each in found if each.tenant.slug == request.POST.get("tenant", "")), None)
         if chosen is None:
