@@ -101,7 +101,7 @@ def requests(world: World, name: str, raw: dict[str, Any]) -> Iterator[Sent]:
     for each in (each["name"] for each in told if each["in"] == "query"):
         joined = "&" if "?" in address else "?"
         yield Sent(f"query {each}", f"{address}{joined}timeout=0&{each}={SECRET}", body, headers)
-    for each in {*UNNAMED, *(each["name"] for each in told if each["in"] == "header")}:
+    for each in sorted({*UNNAMED, *(each["name"] for each in told if each["in"] == "header")}):
         key = f"HTTP_{each.upper().replace('-', '_')}"
         yield Sent(f"header {each}", address, body, {**headers, key: SECRET})
 
