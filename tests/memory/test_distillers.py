@@ -13,7 +13,7 @@ from rs_bpe.bpe import openai
 
 from memory.text import distillers, token_budget
 from memory.text.distillers import BudgetTooSmall, Distilled, Kept, NothingToKeep, Source
-from memory.text.distillers.ranking import split
+from memory.text.distillers.sentences import split
 from tests.budgets import examples
 
 MORNING = datetime(2026, 3, 1, 8, tzinfo=UTC)
@@ -63,13 +63,118 @@ def test_a_text_is_split_where_its_sentences_end() -> None:
             ["A line that is long enough to be wrapped\nby hand.", "Yes"],
         ),
         ("Heading\r\nbody of it\n\nnew", ["Heading", "body of it", "new"]),
+        (
+            "It has neither a false condition nor a count.  The flag,\nwhich is true at first, is cleared. Yes",
+            ["It has neither a false condition nor a count.", "The flag,\nwhich is true at first, is cleared.", "Yes"],
+        ),
+        ("> Quoted by a person.\n> And again", ["Quoted by a person.", "And again"]),
         ("The key is [REDACTED:my. Key]. Next", ["The key is [REDACTED:my. Key].", "Next"]),
         (" ... \n -- ", []),
     ):
         assert split(text) == sentences, (text, sentences)
 
 
-@pytest.mark.parametrize("text", ["." * 60_000 + "x", " " * 60_000 + "x", "[REDACTED:" * 6_000, "a-" * 30_000])
+BUILD = "```sh\nmake image\n\nmake push\n```"
+
+
+@pytest.mark.parametrize(
+    ("text", "kept_of_it"),
+    [
+        (f"Build the image.\n\n{BUILD}\nNever on Friday.", ["Build the image.", BUILD, "Never on Friday."]),
+        (f"Run this:\n\n{BUILD}\n", [f"Run this:\n\n{BUILD}"]),
+        ("Restart it.\n\n    for each in hosts:\n        restart(each)\n", None),
+        ("Set:\n\n       -d  Print all.\n       -e  Stop there.\n", ["Set:", "-d  Print all.", "-e  Stop there."]),
+        ("The entry ends here.\n```py\nfor i in range(6):\n", ["The entry ends here."]),
+        ("Example:\n```py\nfor i in range(6):\n", []),
+        ("result = parse(text)\nprint(result)\n```\nIt begins there.", ["It begins there."]),
+        ("```\nThen install it:\n\n```sh\nmake\n```", ["Then install it:\n\n```sh\nmake\n```"]),
+        ("# Deploy\n\nNever on Friday.\n\nWhy\n===\nNo one is here.", ["Never on Friday.", "No one is here."]),
+        ("# Never on Friday", ["Never on Friday"]),
+        ("# the port of the proxy\n# and no more\nport = 80", ["the port of the proxy", "and no more", "port = 80"]),
+        ('<p align="center">\n  <img src="a.svg"\n  alt="A">\n</p>\nThey sell <b>tea</b>.', ["They sell <b>tea</b>."]),
+        ("[![Build](https://x.example/b.svg)](https://x.example)\nIt works.", ["It works."]),
+        ("<Response [200 OK]>\n[docs]: https://x.example/docs\n<!-- begin\nlist -->\nIt works.", ["It works."]),
+    ],
+)  # fmt: skip
+def test_a_block_of_code_is_kept_whole_or_not_at_all_and_markup_alone_is_no_sentence(text, kept_of_it) -> None:
+    whole = ["Restart it.", "    for each in hosts:\n        restart(each)"]
+    assert split(text) == (whole if kept_of_it is None else kept_of_it)
+
+
+@pytest.mark.parametrize(
+    ("value", "kept_of_it"),
+    [
+        ('{"text":"Avahi is a framework.\\nIt needs no set-up. \\"Yes\\""}',
+         ["Avahi is a framework.", "It needs no set-up.", '"Yes"']),
+        ('{"limit": 100, "unit": "ms"}', ['{"limit": 100, "unit": "ms"}']),
+        ('["red", "blue"]', ['["red", "blue"]']),
+        ('{"who": {"name": "Acme"}, "note": "Wants invoices by post.", "prio": 2, "done": false}',
+         ["who.name: Acme, prio: 2", "Wants invoices by post."]),
+        ('{"note": "Water the plants daily.", "prio": 2, "done": false}', ["Water the plants daily."]),
+        ('{"pin": [REDACTED:pin], "n": "It opens. Twice."}', ['{"pin": [REDACTED:pin], "n": "It opens. Twice."}']),
+        ('{"a": {}}', ['{"a": {}}']),
+        ('{"a":' * 980 + '"It opens at noon."' + "}" * 980, None),
+        ("[x] Pay. [B] Wait.", ["[x] Pay.", "[B] Wait."]),
+        ("{}", []),
+        ('{"text": "发票寄到柏林办公室。"}', ["发票寄到柏林办公室。"]),
+    ],
+)  # fmt: skip
+def test_the_texts_of_a_json_document_are_read_and_a_document_without_any_is_kept_whole(value, kept_of_it) -> None:
+    assert split(value) == ([value] if kept_of_it is None else kept_of_it)
+
+
+def test_an_archive_never_shows_half_a_document_or_half_a_block() -> None:
+    texts = [
+        '{"text": "Depot 1 is in Lyon.\\n\\nIt closes at 6 pm. It has 4 gates.", "key": "k1"}',
+        '{"limit": 100}',
+        "It runs at night.\n```sh\n# every day\nmake backup\n```\nIt takes an hour.",
+    ]
+    made = distillers.distil(sources(*texts), 1000)
+    assert made.text.split("\n")[1:] == [
+        "key: k1",
+        "Depot 1 is in Lyon. It closes at 6 pm. It has 4 gates.",
+        '{"limit": 100}',
+        "It runs at night.",
+        *("```sh", "# every day", "make backup", "```"),
+        "It takes an hour.",
+    ]
+    assert [sentence.sources for sentence in kept(made)] == [
+        *[("mem_0000",)] * 4, ("mem_0001",), *[("mem_0002",)] * 3,
+    ]  # fmt: skip
+    again = distillers.distil(sources(distillers.body_of(made.text)), 1000)
+    assert "```sh\n# every day\nmake backup\n```" in again.text
+
+
+def test_prose_goes_before_code() -> None:
+    code = "```py\ndef deposit(account, currency, amount, ledger):\n    ledger[account, currency] += amount\n```"
+    made = distillers.distil(
+        sources(code, "The depot in Porto closes at six.", "Acme pays late in May."), 1000, target=36
+    )
+    assert "```" not in made.text
+    assert len(kept(made)) == 2
+
+
+def test_what_begins_small_does_not_read_as_the_rest_of_another_sentence() -> None:
+    made = distillers.distil(
+        sources("Ana left Acme in May. It rained\nsince the flag is down it counts as closed."), 1000
+    )
+    assert "May. since" not in made.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "." * 60_000 + "x",
+            " " * 60_000 + "x",
+            "[REDACTED:" * 6_000,
+            "a-" * 30_000,
+            "```\n" * 15_000,
+            "<a>\n" * 15_000,
+        ),
+        *("\n\n    " * 9_000, "[![a](" * 9_000, '{"a":' * 12_000, "```py\nx\n```\n" * 5_000),
+    ],
+)
 def test_no_text_takes_long_to_split(text) -> None:
     started = datetime.now(UTC)
     split(text)

@@ -15,7 +15,8 @@ from django.utils import timezone
 from memory import adapter, ledger
 from memory.host import ids, tenancy
 from memory.text import distillers, intentions, token_budget
-from memory.text.distillers import Distilled, Source, ranking
+from memory.text.distillers import Distilled, Source
+from memory.text.distillers.sentences import split
 from memory.text.search_words import sought
 from memory.text.similarity import Statement, reconcile
 from proposals.learning.miners import sentences
@@ -195,7 +196,7 @@ def _count_facts(talk: Talk, percent: int, ours: Share, plain: Share) -> None:
     greedy = set(keeping.greedy(talk.turns, tokens, found.output_tokens))
     for question in talk.questions:
         for place in question.places:
-            ours.count(said.issuperset(ranking.split(talk.turns[place])))
+            ours.count(said.issuperset(split(talk.turns[place])))
             plain.count(talk.turns[place] in greedy)
 
 

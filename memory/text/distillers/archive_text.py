@@ -14,6 +14,7 @@ import rfc8785
 from memory.host.json_types import JSONObject
 from memory.text import token_budget
 from memory.text.distillers.ranking import Distilled, Kept, Section, Source, terms_of
+from memory.text.distillers.sentences import FENCES, is_block
 
 SMALLEST = 3
 MOST_TOPICS = 12
@@ -41,11 +42,16 @@ def text_of(title: str, sections: Sequence[Section]) -> str:
         lines += [heading(section.topic, TOPIC)] if section.topic else []
         before: Kept | None = None
         for sentence in section.sentences:
-            if before and before.sources[:1] == sentence.sources[:1] != () and before.text.endswith(ENDED):
+            if before and before.sources[:1] == sentence.sources[:1] != () and _goes_on(before.text, sentence.text):
                 lines[-1] = f"{before.text} "
             lines.append(line(sentence.text))
             before = sentence
     return "".join(lines).removesuffix("\n")
+
+
+def _goes_on(before: str, after: str) -> bool:
+    """Whether a sentence may stand behind another in one line. What begins small would read as its rest."""
+    return before.endswith(ENDED) and not after[:1].islower() and not is_block(after)
 
 
 def heading(words: str, mark: str = TITLE) -> str:
@@ -58,7 +64,11 @@ def line(sentence: str) -> str:
 
 def body_of(text: str) -> str:
     """The sentences of an archive's text without what it says of itself: what a later archive takes from it."""
-    lines = [each for each in text.split("\n") if not each.startswith((TITLE, TOPIC))]
+    lines, is_code = [], False
+    for each in text.split("\n"):
+        is_code ^= each.startswith(FENCES)
+        if is_code or not each.startswith((TITLE, TOPIC)):
+            lines.append(each)
     return "\n".join(lines)
 
 
@@ -141,7 +151,7 @@ class Method:
         return f"{self.name}/{self.version}"
 
 
-EXTRACTIVE = Method("extractive", "4")
+EXTRACTIVE = Method("extractive", "5")
 
 
 class ArchiveDocument(JSONObject):

@@ -26,9 +26,9 @@ from memory.text.distillers.ranking import (
     may_head,
     nouns_of,
     ranked,
-    split,
     wording,
 )
+from memory.text.distillers.sentences import split
 
 MAX_TEXT_BYTES = 65_536
 SAID_AGAIN = 0.6
@@ -327,13 +327,19 @@ def _retold(plan: Distilled, kept: list[Kept]) -> Distilled:
 def _composed(selection: Selection) -> Distilled:
     """In the order in which it was said, with as many topics as there is room for: all, or none."""
     sources = selection.ranked.sources
-    choices = sorted(selection.chosen, key=lambda each: (each.source, sources[each.source].text.find(each.text)))
+    choices = sorted(selection.chosen, key=lambda each: (each.source, _place(sources[each.source].text, each.text)))
     nouns = nouns_of([choice.text for choice in choices])
     about, title = _topic_weights(selection, choices, nouns), _title(selection, choices, nouns)
     headed = _with_topics(selection, title, choices, archive_text.topics_of(about))
     if _fits(headed, selection.budget, selection.target):
         return headed
     return _with_topics(selection, title, choices, [""] * len(choices))
+
+
+def _place(text: str, sentence: str) -> int:
+    """Where a source says this; in a JSON document it may be written otherwise."""
+    at = text.find(sentence)
+    return at if at >= 0 else split(text).index(sentence)
 
 
 def _with_topics(selection: Selection, title: str, choices: list[Choice], topics: list[str]) -> Distilled:

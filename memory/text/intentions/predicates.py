@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import islice, pairwise
 from typing import NamedTuple
 
-from memory.text import patterns, search_words
+from memory.text import json_texts, patterns, search_words
 from memory.text.intentions import occurrences
 from memory.text.similarity.spelling import with_signs
 from memory.text.similarity.values import NUMBER_WORDS
@@ -33,7 +33,6 @@ QUOTED = patterns.late(
     r"|(?<![\w'])'(?=\w)(?:[^'\n]|(?<=\w)'(?=\w)){0,400}'(?!\w)"
 )
 QUOTED_LINE = patterns.late(r"^[ \t]*>[^\n]*", re.MULTILINE)
-JSON_TEXT = patterns.late(r'"((?:[^"\\]|\\.)*)"(\s*:)?')
 SINGLE_WORDS = patterns.late(r"\S+")
 TITLE = 3  # so many words in quotation marks may be a name
 WORD = patterns.late(r"(?:(?<![\w-])-)?\d+(?:[.,]\d+)+(?![\w])|(?<![\w-])-\d+\b|[^\W_]+(?:'[a-z]+)?")
@@ -271,7 +270,7 @@ def sentences(text: str) -> Iterator[Sentence]:
 
 
 def _all_sentences(text: str) -> Iterator[Sentence]:
-    plain = _unquoted(_of_document(text[:LONGEST_TEXT]).replace("\u2019", "'").replace("\u00a0", " "))
+    plain = _unquoted(json_texts.in_place(text[:LONGEST_TEXT]).replace("\u2019", "'").replace("\u00a0", " "))
     begins = 0
     for ends in [*_breaks(plain), len(plain)]:
         piece = plain[begins:ends]
@@ -280,14 +279,6 @@ def _all_sentences(text: str) -> Iterator[Sentence]:
         if 0 < stops - starts <= LONGEST:
             yield Sentence(starts, stops, plain[starts:stops])
         begins = ends
-
-
-def _of_document(text: str) -> str:
-    """The texts of a JSON object, where they stand in it; anything else as it is."""
-    if not (text.startswith('{"') and text.endswith("}")):
-        return text
-    inside = JSON_TEXT.sub(lambda found: " " * len(found[0]) if found[2] else f"\n{found[1]}\n", text)
-    return inside.replace("\\n", " \n")
 
 
 def _breaks(text: str) -> Iterator[int]:

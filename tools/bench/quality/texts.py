@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from memory.text.distillers import ranking
+from memory.text.distillers import sentences
 from tools.bench.quality import slots
 
 SAME, NEWER, DIFFERENT, CONTRARY = "same", "newer", "different", "contrary"
@@ -68,7 +68,7 @@ class Talk:
         for question in self.questions:
             for place in question.places:
                 yield max(
-                    ranking.split(self.turns[place]) or [self.turns[place]],
+                    sentences.split(self.turns[place]) or [self.turns[place]],
                     key=lambda said: (_shared(said, question.answer), _shared(said, question.text)),
                 )
 
