@@ -12,6 +12,7 @@ query uses the stems of the language with most of its stop words.
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -212,6 +213,18 @@ def language_of(words: Iterable[str]) -> int:
     counts = sorted((sum(1 for mask in masks if mask & bit), bit) for bit in _BITS.values())
     (second, _), (most, bit) = counts[-2:]
     return bit if most > second else ENGLISH
+
+
+def languages_of(words: Iterable[str]) -> int:
+    """The mask of the languages that have at least half as many of ``words`` among their stop words as any has."""
+    masks = Counter(mask for word in words if (mask := _stop_words().get(word)))
+    counts = {bit: sum(count for mask, count in masks.items() if mask & bit) for bit in _BITS.values()}
+    return sum(bit for bit, count in counts.items() if 2 * count >= max(1, *counts.values()))
+
+
+def is_stop_word(word: str, languages: int) -> bool:
+    """Whether a folded word is a stop word of one of these languages."""
+    return bool(_stop_words().get(word, 0) & languages)
 
 
 def without_stop_words(words: Sequence[str], languages: int) -> list[str]:

@@ -5,11 +5,13 @@ An archive's budget, which also counts what is read, is kept by ``distillers.sel
 
 from collections.abc import Iterable
 from functools import cache
+from math import log
 from typing import Any
 
 from rs_bpe.bpe import openai
 
 TOKENIZER = "o200k_base"
+VOCABULARY = 200_000  # tokens
 
 
 @cache
@@ -20,6 +22,16 @@ def _tokenizer() -> Any:
 def count(text: str) -> int:
     """How many tokens ``text`` has."""
     return int(_tokenizer().count(text))
+
+
+def rarity(word: str) -> float:
+    """How rare a word is in general, from 0 to 1: the vocabulary has the words of any language, the commonest first."""
+    return min(_rarity(f" {word}"), _rarity(f" {word.capitalize()}"))
+
+
+def _rarity(spaced: str) -> float:
+    first, *more = _tokenizer().encode(spaced)
+    return 1.0 if more else log(first + 1) / log(VOCABULARY)
 
 
 def take_fitting(found: Iterable[Any], budget: int, most: int) -> list[Any]:

@@ -256,6 +256,75 @@ def test_the_title_has_what_the_sources_come_back_to_and_names_in_full_but_not_w
     assert not {"ines", "otto", "way", "time", "fri"} & {word.casefold() for word in words}
 
 
+def title_words(*texts: str) -> set[str]:
+    return {word.casefold() for word in distillers.distil(sources(*texts), 5000).title.replace(",", "").split()}
+
+
+def test_a_title_names_things_and_no_deeds_of_a_changelog() -> None:
+    texts = [
+        f"turbine {n}.{n}-1: - {deed} the gearbox of rotor {n} [ Ana Ek ] - {deed} a file upstream (Closes: #{n}00{n})"
+        for n, deed in enumerate(["Add", "Fix", "Close", "Drop", "Add", "Fix", "Update", "Remove", "Add", "Fix"])
+    ]
+    words = title_words(*texts)
+    assert {"turbine", "gearbox"} <= words
+    assert not {"add", "fix", "close", "closes", "drop", "update", "remove", "file"} & words
+
+
+@pytest.mark.parametrize(
+    ("texts", "named", "unnamed"),
+    [
+        (
+            ["Для файла архива не задан ключ.", "Невозможно открыть файла для записи или чтения.", "Или ключ архива."],
+            {"ключ", "архива"},
+            {"для", "или", "невозможно"},
+        ),
+        (
+            ["Diese Turbine ist alt.", "Für diese Turbine werden Ersatzteile bestellt.", "Die Turbine wird geprüft."],
+            {"turbine"},
+            {"diese", "für", "werden", "wird"},
+        ),
+        (
+            ["Turbina jest stara.", "Czy turbina jest sprawna?", "Jeśli turbina stoi, to można się wspinać."],
+            {"turbina"},
+            {"jest", "można", "jeśli", "się"},
+        ),
+    ],
+)
+def test_a_title_has_no_function_words_of_the_language(texts, named, unnamed) -> None:
+    words = title_words(*texts)
+    assert named <= words
+    assert not unnamed & words
+
+
+def test_a_title_has_no_keys_of_members_and_no_keywords() -> None:
+    values = [
+        f'{{"text": "The turbine of depot {n} stands still.", "status": "open", "unit": "kW{n}"}}' for n in range(9)
+    ]
+    words = title_words(*values, *(f"It returns True or False of the turbine at step {n}." for n in range(9)))
+    assert "turbine" in words
+    assert not {"text", "status", "unit", "true", "false", "returns"} & words
+
+
+def test_a_title_keeps_the_words_of_a_name_together_and_leaves_out_those_before_it() -> None:
+    texts = [f"It fails On Windows {n} times, and the dance studio of Ines pays for it." for n in range(5)]
+    title = distillers.distil(sources(*texts, *(f"Ines likes place {n}." for n in range(5))), 2000).title
+    assert {each.casefold() for each in title.split(", ")} == {"windows", "dance studio", "ines"}
+    begun = [f"Otilia {what}." for what in ("paints boats", "sings in Porto", "left Acme", "has a cat", "bakes pies")]
+    assert "Otilia" in distillers.distil(sources(*begun), 2000).title
+
+
+def test_what_all_entries_are_tagged_with_is_no_heading() -> None:
+    tagged = [
+        Source(
+            f"mem_{n}", f"The {what} is late.", MORNING, 20, tags=("imported", "billing") if n < 4 else ("imported",)
+        )
+        for n, what in enumerate(["tram", "bus", "train", "ferry", "plane", "taxi", "tide", "post"])
+    ]
+    text = distillers.distil(tagged, 1000).text
+    assert "## billing\n" in text
+    assert "imported" not in text
+
+
 def test_an_archive_reads_as_text_in_the_order_in_which_it_was_said() -> None:
     made = distillers.distil(
         sources("Ana left Acme in May. She joined Globex.", "It rains.", "Ben leads it now."), 1000

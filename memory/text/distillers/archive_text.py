@@ -4,7 +4,7 @@ import hashlib
 import heapq
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,8 @@ TITLE, TOPIC = "# ", "## "
 TITLE_WORDS, UNTITLED = 3, "Notes"
 NAME = 2.5  # how much more a name tells in a title
 NAME_WORDS = 3
+STEM = 5  # letters
+WORDS = re.compile(r"[^\W_][\w-]*")
 NEAR = r"[^\W\d_a-z][\w'\u2019-]+"
 MIDDLE = re.compile(r"(?<=[^.!?:\s] )[^\W_][\w-]*")
 ENDED = (".", "!", "?", "…", "。", "\uff01", "\uff1f")
@@ -72,40 +74,85 @@ def body_of(text: str) -> str:
     return "\n".join(lines)
 
 
-def title_of(weights: Mapping[str, float], texts: Sequence[str]) -> str:
-    """The terms of most weight, as these sentences spell them; a name is given in full."""
+def title_of(
+    weights: Mapping[str, float], texts: Sequence[str], nouns: frozenset[str], names_a_thing: Callable[[str], bool]
+) -> str:
+    """The terms of most weight, as these sentences spell them; a name or a thing of several words is given in full."""
     pool = heapq.nsmallest(4 * TITLE_WORDS, weights, key=lambda term: (-weights[term], term))
     spelt = _spellings(pool, texts)
     pool.sort(key=lambda term: (-weights[term] * (NAME if spelt[term] != spelt[term].casefold() else 1.0), term))
     chosen: list[str] = []
     for word in map(spelt.__getitem__, pool):
-        if len(chosen) < TITLE_WORDS and not any(word in name for name in chosen):
-            chosen.append(word if word == word.casefold() else _in_full(word, texts))
+        if len(chosen) < TITLE_WORDS and not any(_is_same(word, name) for name in chosen):
+            is_name = word != word.casefold()
+            full = (
+                _in_full(word, texts, names_a_thing) if is_name else _with_neighbour(word, texts, names_a_thing, nouns)
+            )
+            chosen.append(full)
     words = ", ".join(chosen)
     return words[:1].upper() + words[1:] if words else UNTITLED
+
+
+def _is_same(word: str, name: str) -> bool:
+    """Whether one is among the words of the other, in whatever form."""
+    one, other = word.casefold(), name.casefold()
+    return one in other or other in one or (len(one) > STEM and one[:STEM] == other[:STEM])
 
 
 def _spellings(terms: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
     """Each as most often in the middle of a sentence: at its beginning everything has a capital."""
     found: dict[str, Counter[str]] = {term: Counter() for term in terms}
+    at_first: dict[str, Counter[str]] = {term: Counter() for term in terms}
     for text in texts:
-        for word in MIDDLE.findall(text):
-            for term in terms_of(word.casefold()):
+        amid = {match.start() for match in MIDDLE.finditer(text)}
+        for match in WORDS.finditer(text):
+            for term in terms_of(match[0].casefold()):
                 if term in found:
-                    found[term][word] += 1
-    return {term: max(words, key=lambda word: words[word], default=term) for term, words in found.items()}
+                    (found if match.start() in amid else at_first)[term][match[0]] += 1
+    return {
+        term: max(words or at_first[term], key=lambda word: (words or at_first[term])[word], default=term)
+        for term, words in found.items()
+    }
 
 
-def _in_full(name: str, texts: Sequence[str]) -> str:
+def _in_full(name: str, texts: Sequence[str], names_a_thing: Callable[[str], bool]) -> str:
     """With the words of a name around it. One that begins a sentence may be any word, unless it is there again."""
     pattern = re.compile(rf"(?<!\w)(?:{NEAR} )*{re.escape(name)}(?: {NEAR})*(?!\w)")
     found, at_first = Counter[str](), Counter[str]()
     for text in texts:
         for match in pattern.finditer(text) if name in text else ():
-            (found if match.start() or match[0] == name else at_first)[match[0]] += 1
+            words = _trimmed(match[0].split(" "), name, names_a_thing)
+            (found if match.start() or words == name else at_first)[words] += 1
     found.update({words: count for words, count in at_first.items() if count > 1})
     full = max(found, key=lambda words: (found[words], len(words)), default=name)
     return full if full.count(" ") < NAME_WORDS else name
+
+
+def _trimmed(words: list[str], name: str, names_a_thing: Callable[[str], bool]) -> str:
+    """The name with the words beside it that may be of it: "On Windows" is Windows."""
+    at = words.index(name) if name in words else 0
+    first, last = at, at + 1
+    while first > 0 and words[first - 1][0].isupper() and names_a_thing(words[first - 1].casefold()):
+        first -= 1
+    while last < len(words) and words[last][0].isupper() and names_a_thing(words[last].casefold()):
+        last += 1
+    return " ".join(words[first:last])
+
+
+def _with_neighbour(
+    word: str, texts: Sequence[str], names_a_thing: Callable[[str], bool], nouns: frozenset[str]
+) -> str:
+    """With the word before it, or the noun behind it, that mostly stands beside it: dance studio."""
+    pattern = re.compile(rf"(?<![\w-])(?:([^\W\d_]+) )?{re.escape(word)}(?: ([^\W\d_]+))?(?![\w-])")
+    beside, times = Counter[str](), 0
+    for match in (match for text in texts for match in pattern.finditer(text)):
+        times += 1
+        if match[1] and names_a_thing(match[1].casefold()):
+            beside[f"{match[1]} {word}"] += 1
+        if match[2] and names_a_thing(match[2].casefold()) and nouns.intersection(terms_of(match[2].casefold())):
+            beside[f"{word} {match[2]}"] += 1
+    full, count = max(beside.items(), key=lambda each: (each[1], each[0]), default=(word, 0))
+    return full if count >= SMALLEST and 2 * count >= times else word
 
 
 def topics_of(about: Sequence[Sequence[tuple[str, float]]]) -> list[str]:

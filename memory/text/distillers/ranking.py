@@ -19,7 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+# ruff: noqa: RUF001 (Russian)
+from memory.text import search_words
 from memory.text.distillers.sentences import is_block, split
+from memory.text.intentions import verbs
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +194,22 @@ GENERAL = _set(
     job step process progress share hard clear total new love keep let"""
 )
 
-SMALL = STRONG | WEAK | CHATTER | NEGATIONS | WHEN | REACTIONS | FELT | STOP
+# Of program texts: constants, keywords that are no words of their own, and marks of what is left to do.
+KEYWORDS = _set(
+    """true false none null nil undefined return returns returned self def elif else endif lambda yield str int bool
+    char void const enum struct typedef param params arg args argv kwargs init todo todos fixme xxx foo bar baz http
+    https www com org"""
+)
+
+# What may, can or should be, and whether it did.
+MODAL = _set(
+    """able unable possible impossible necessary successful successfully kann können konnte soll sollte sollten möchte
+    möglich unmöglich nötig puede pueden pudo debe deben posible imposible necesario peut peuvent pouvez doit doivent
+    nécessaire faut można mogą jeśli jeżeli gdy udało należy trzeba możliwe можно нельзя может могут нужно надо должен
+    удалось невозможно если слишком вдалося неможливо можна якщо або та може"""
+)
+
+SMALL = KEYWORDS | MODAL | STRONG | WEAK | CHATTER | NEGATIONS | WHEN | REACTIONS | FELT | STOP
 CLASSES = ((STRONG, 0), (WEAK, 1), (CHATTER, 2), (WHEN, 3), (OWN, 4), (OTHER, 5), (FELT, 6), (DONE, 7))
 SPEAKER = re.compile(r"[^\W\d_][\w.'\u2019-]*(?: [\w.'\u2019-]+){0,2}:\s+")
 # What multiplies the worth of a sentence, for each sign in it.
@@ -209,6 +227,10 @@ HEAD = re.compile(
     r"|with|from|by|that|which|who|is|are|was|were|will|has|had|have|must|can|und|ist|sind|von|de|est)\b)"
 )
 NOUNS_SHARE = 0.25
+# A name amid a sentence: what has a capital behind a mark or a number may begin one.
+AMID = re.compile(r"(?<=[^\W\d_] |, )[A-Z][\w-]+")
+# Forms of verbs and adverbs, unless they are used as nouns.
+FORM = re.compile(r"\w{3,}(?:ed|ing|ly)")
 
 
 def nouns_of(texts: Sequence[str]) -> frozenset[str]:
@@ -219,7 +241,7 @@ def nouns_of(texts: Sequence[str]) -> frozenset[str]:
         folded = text.casefold()
         seen.update(term for word in set(WORD.findall(folded)) for term in _classify(word).terms)
         heads.update(term for word in HEAD.findall(folded) for term in _classify(word).terms)
-        heads.update(term for word in NAMES.findall(text) for term in _classify(word.casefold()).terms)
+        heads.update(term for word in AMID.findall(text) for term in _classify(word.casefold()).terms)
     return frozenset(term for term, count in heads.items() if count >= NOUNS_SHARE * seen[term])
 
 
@@ -231,6 +253,14 @@ def terms_of(word: str) -> tuple[str, ...]:
 def may_head(term: str) -> bool:
     """Whether a term may stand over sentences as what they are about: a word that is not only a way of speaking."""
     return len(term) > 2 and term.isalpha() and term not in SMALL and f"{term}s" not in SMALL
+
+
+def names_a_thing(term: str, nouns: frozenset[str], languages: int) -> bool:
+    """Whether a title may have a term: no function word of these languages, and no deed unless it is used as a noun."""
+    if not may_head(term) or search_words.is_stop_word(term, languages | search_words.ENGLISH):
+        return False
+    is_deed = verbs.is_action(term) or f"{term}s" in verbs.DOES or FORM.fullmatch(term)
+    return term in nouns or not is_deed
 
 
 class Known(NamedTuple):
@@ -328,7 +358,7 @@ class Saying:
 @dataclass(slots=True)
 class Ranked:
     """The sayings of a corpus with their weights; ``counts`` says in how many of them each term occurs, ``gains`` how
-    telling it is, ``names`` what it is."""
+    telling it is, ``names`` what it is; ``tag_gains`` how telling the tags are that not all sources have."""
 
     sources: Sequence[Source]
     sayings: list[Saying]
@@ -356,7 +386,7 @@ def ranked(sources: Sequence[Source], step: Step | None = None) -> Ranked:
         recent = 1 + AGE * saying.speakers[-1] / latest
         saying.weight = round(_weight(saying) * (1 + BACKING * bits) * recent, 6)
     tags = Counter(tag for source in sources for tag in source.tags)
-    tag_gains = {tag: math.log1p(len(sources) / count) for tag, count in tags.items()}
+    tag_gains = {tag: math.log1p(len(sources) / count) for tag, count in tags.items() if count < len(sources)}
     return Ranked(sources, sayings, spoken.tolist(), gains.tolist(), names, tag_gains)
 
 

@@ -10,11 +10,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from memory.text import token_budget
+from memory.text import json_texts, search_words, token_budget
 from memory.text.distillers import archive_text
 from memory.text.distillers.ranking import (
     GENERAL,
     SPEAKER,
+    WORD,
     BudgetTooSmall,
     Distilled,
     Kept,
@@ -23,12 +24,12 @@ from memory.text.distillers.ranking import (
     Section,
     Source,
     Step,
-    may_head,
+    names_a_thing,
     nouns_of,
     ranked,
     wording,
 )
-from memory.text.distillers.sentences import split
+from memory.text.distillers.sentences import is_block, split
 
 MAX_TEXT_BYTES = 65_536
 SAID_AGAIN = 0.6
@@ -45,7 +46,7 @@ Waiting = tuple[bool, float, int]
 MAX_TOPIC = 40
 # Of a title: how much the number of a word in all sources counts, what is left of the weight of one that is no noun, or
 # says little, and from which share of the sentences on a name before a colon is that of a speaker.
-RECURRING, OTHER_WORD, VAGUE, SPEAKS = 1.5, 0.3, 0.2, 0.2
+RECURRING, OTHER_WORD, VAGUE, SPEAKS, RARE = 1.5, 0.3, 0.2, 0.2, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,7 @@ class Selection:
     def alone(self, choice: Choice) -> int:
         """The tokens of an archive of this one sentence."""
         section = Section("", (Kept(choice.text, ()),))
-        title = _title(self, [choice], nouns_of([choice.text]))
+        title = _title(self, [choice], Fitness.over(self.ranked, [choice]))
         return token_budget.count(archive_text.text_of(title, (section,)))
 
 
@@ -328,8 +329,8 @@ def _composed(selection: Selection) -> Distilled:
     """In the order in which it was said, with as many topics as there is room for: all, or none."""
     sources = selection.ranked.sources
     choices = sorted(selection.chosen, key=lambda each: (each.source, _place(sources[each.source].text, each.text)))
-    nouns = nouns_of([choice.text for choice in choices])
-    about, title = _topic_weights(selection, choices, nouns), _title(selection, choices, nouns)
+    fitness = Fitness.over(selection.ranked, choices)
+    about, title = _topic_weights(selection, choices, fitness), _title(selection, choices, fitness)
     headed = _with_topics(selection, title, choices, archive_text.topics_of(about))
     if _fits(headed, selection.budget, selection.target):
         return headed
@@ -364,35 +365,65 @@ def _choose_kept(selection: Selection, choice: Choice) -> Kept:
     return Kept(choice.text, tuple(sources[n].id for n in verbatim), tuple(sources[n].id for n in others))
 
 
-def _title(selection: Selection, choices: Sequence[Choice], nouns: frozenset[str]) -> str:
-    """What the chosen sentences speak of most, by what all sources do: nouns and names before other words, and never
-    who speaks."""
-    found = selection.ranked
-    speaking = Counter(match[0] for each in choices if (match := SPEAKER.match(found.sources[each.source].text)))
-    often = [who for who, count in speaking.items() if count > max(1, SPEAKS * len(choices))]
-    speakers = set(wording(" ".join(often).replace(":", "")).terms)
+@dataclass(frozen=True, slots=True)
+class Fitness:
+    """Which words may stand over these sentences: things, as far as articles, capitals and lists of words tell, but not
+    the keys of members."""
+
+    nouns: frozenset[str]
+    languages: int
+    keys: frozenset[str]
+
+    @classmethod
+    def over(cls, found: Ranked, choices: Sequence[Choice]) -> "Fitness":
+        texts = [choice.text for choice in choices]
+        languages = search_words.languages_of(word for text in texts for word in WORD.findall(text.casefold()))
+        keys = {key for each in choices for key in json_texts.keys(found.sources[each.source].text)}
+        return cls(nouns_of(texts), languages, frozenset(term for key in keys for term in wording(key).terms))
+
+    def allows(self, term: str) -> bool:
+        return term not in self.keys and names_a_thing(term, self.nouns, self.languages)
+
+
+def _title(selection: Selection, choices: Sequence[Choice], fitness: Fitness) -> str:
+    """What the chosen sentences speak of most, by what all sources do: names and nouns that are rare in general before
+    other words, and never who speaks."""
+    found, nouns = selection.ranked, fitness.nouns
+    speakers = _speakers(found, choices)
+    said = [choice for choice in choices if not is_block(choice.text)]
     weights = dict[str, float]()
-    kept = Counter(term for choice in choices for term in found.sayings[choice.number].terms)
+    kept = Counter(term for choice in said for term in found.sayings[choice.number].terms)
     for term, count in kept.items():
         name = found.names[term]
-        if may_head(name) and name not in speakers:
+        if fitness.allows(name) and not any(who.startswith(name) for who in speakers):
             weights[name] = found.counts[term] ** RECURRING * found.gains[term] * math.sqrt(count)
             weights[name] *= (OTHER_WORD if nouns and name not in nouns else 1.0) * (VAGUE if name in GENERAL else 1.0)
-    return archive_text.title_of(weights, [SPEAKER.sub("", choice.text, count=1) for choice in choices])
+            weights[name] *= token_budget.rarity(name) ** RARE
+    texts = [SPEAKER.sub("", choice.text, count=1) for choice in said]
+    return archive_text.title_of(weights, texts, nouns, fitness.allows)
 
 
-def _topic_weights(
-    selection: Selection, choices: Sequence[Choice], nouns: frozenset[str]
-) -> list[list[tuple[str, float]]]:
+def _speakers(found: Ranked, choices: Sequence[Choice]) -> set[str]:
+    speaking = Counter(match[0] for each in choices if (match := SPEAKER.match(found.sources[each.source].text)))
+    often = [who for who, count in speaking.items() if count > max(1, SPEAKS * len(choices))]
+    return set(wording(" ".join(often).replace(":", "")).terms)
+
+
+def _topic_weights(selection: Selection, choices: Sequence[Choice], fitness: Fitness) -> list[list[tuple[str, float]]]:
     """What topics may be made of: the nouns of each sentence (without any noun, its words), and the tags of its
-    source, each with how telling it is."""
-    found = selection.ranked
+    source that not all sources have, each with how telling it is."""
+    found, nouns = selection.ranked, fitness.nouns
     about = []
     for choice in choices:
         terms = ((found.names[term], found.gains[term] ** 2) for term in found.sayings[choice.number].terms)
-        words = {term: gain for term, gain in terms if may_head(term) and (not nouns or term in nouns)}
-        tags = {tag: found.tag_gains[tag] ** 2 for tag in found.sources[choice.source].tags if _may_head(tag)}
-        about.append(list((words | tags).items()))
+        words = {
+            term: gain
+            for term, gain in terms
+            if (not nouns or term in nouns) and term not in GENERAL and fitness.allows(term)
+        }
+        tags = found.sources[choice.source].tags
+        telling = {tag: found.tag_gains[tag] ** 2 for tag in tags if tag in found.tag_gains and _may_head(tag)}
+        about.append(list((telling if is_block(choice.text) else words | telling).items()))
     return about
 
 
