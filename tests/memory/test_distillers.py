@@ -350,6 +350,21 @@ def test_greetings_and_bare_reactions_are_left_out_before_what_tells_something()
     assert [sentence.text for sentence in kept(made)] == ["I moved to Porto in March.", "My sister paints boats."]
 
 
+def test_lines_without_a_word_are_left_out_unless_they_answer_or_there_is_nothing_else() -> None:
+    log = "Reading the database ...\n" + "".join(f"{n}%\n" for n in range(5, 105, 5)) + "[=====>  ] 99.5\nIt is read."
+    made = distillers.distil(sources(log, "When does it start?", "15:00.", "7", protected=(3,)), 1000)
+    told = [sentence.text for sentence in kept(made)]
+    assert told == ["Reading the database ...", "It is read.", "When does it start?", "15:00.", "7"]
+    assert [sentence.text for sentence in kept(distillers.distil(sources("42"), 100))] == ["42"]
+
+
+def test_a_formula_that_many_entries_have_goes_after_what_one_entry_tells() -> None:
+    texts = [f"Team upload.\nThe gearbox of turbine {n} was oiled by Ines." for n in range(40)]
+    made = distillers.distil(sources(*texts, "Lena keeps the key."), 100_000, target=80)
+    assert "Team upload." not in made.text
+    assert "Lena keeps the key." in made.text
+
+
 def test_what_was_done_is_kept_before_what_is_felt() -> None:
     given = sources("Ben got a job at the harbour.", "Ben appreciates kindness and honest talk.")
     assert [each.text for each in kept(distillers.distil(given, 1000, target=28))] == ["Ben got a job at the harbour."]

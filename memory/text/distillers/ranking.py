@@ -218,6 +218,9 @@ ASKING, ADDRESSED, REACTING, CHATTING = 0.4, 0.6, 0.7, 0.85
 FEELING, DOING, CODE = 0.7, 1.3, 0.1
 # For each doubling of the sources that say so; and from the oldest to the newest source.
 BACKING, AGE, MOST_BITS = 0.6, 0.05, 4
+# What is left of a formula, and from which number and share of the sources on two words are one: 1 + BACKING * FORMULA.
+FORMULA, OFTEN, OFTEN_SHARE = -1.5, 4, 0.01
+LETTER = re.compile(r"[^\W\d_]")
 ELLIPTIC = 4
 
 # The noun at the end of what an article or a possessive begins: "the new support group.", "my painting of".
@@ -374,7 +377,7 @@ def ranked(sources: Sequence[Source], step: Step | None = None) -> Ranked:
 
     Raises ``NothingToKeep`` when none of them has a sentence.
     """
-    sayings = _gathered(sources, step)
+    sayings = _gathered(sources, step) or _gathered(sources, None, every=True)
     if not sayings:
         raise NothingToKeep("no source says anything")
     names, spoken = _numbered(sayings)
@@ -383,6 +386,8 @@ def ranked(sources: Sequence[Source], step: Step | None = None) -> Ranked:
     for saying in sayings:
         backing = sum(sources[number].corroboration for number in saying.speakers)
         bits = min(math.log2(max(backing, 1)), MOST_BITS)
+        if len(saying.words.terms) < ELLIPTIC - 1 and _is_formula(saying, len(sources)):
+            bits = FORMULA
         recent = 1 + AGE * saying.speakers[-1] / latest
         saying.weight = round(_weight(saying) * (1 + BACKING * bits) * recent, 6)
     tags = Counter(tag for source in sources for tag in source.tags)
@@ -390,7 +395,17 @@ def ranked(sources: Sequence[Source], step: Step | None = None) -> Ranked:
     return Ranked(sources, sayings, spoken.tolist(), gains.tolist(), names, tag_gains)
 
 
-def _gathered(sources: Sequence[Source], step: Step | None) -> list[Saying]:
+def _is_formula(saying: Saying, count: int) -> bool:
+    """Whether two words that many entries have, such as "Team upload.", tell neither a name nor a number nor a deed."""
+    words = saying.words
+    tells = words.numbers or words.names or words.strong or words.weak or words.dated or words.own or words.done
+    return not tells and len(saying.speakers) >= max(OFTEN, OFTEN_SHARE * count) and saying.question is None
+
+
+def _gathered(sources: Sequence[Source], step: Step | None, *, every: bool = False) -> list[Saying]:
+    """What the sources say. A line without a letter, such as that of a progress, tells nothing unless it answers or is
+    protected; ``every`` takes them too.
+    """
     found: dict[object, int] = {}
     same: dict[str, int] = {}
     sayings: list[Saying] = []
@@ -400,6 +415,8 @@ def _gathered(sources: Sequence[Source], step: Step | None) -> list[Saying]:
             step(number, len(sources))
         answered, asked = (asked if source.in_order else None), None
         for text in split(source.text):
+            if not (every or LETTER.search(text) or answered is not None or source.protected):
+                continue
             at = same.get(text)
             if at is None:
                 words = wording(text)
