@@ -60,6 +60,11 @@ class Archive(TenantOwned):
 
     run = tenant_link("host.Run", "run_id")
 
+    @property
+    def input_tokens(self) -> int:
+        """The tokens of the entries that were read for it."""
+        return self.tokens_used - self.output_tokens
+
     class Meta:
         constraints = (
             TenantFK(column="run_id", to="host_run", name="an_archive_was_made_by_a_run_of_its_tenant"),

@@ -59,7 +59,7 @@ FIGURES = {
     "byteSize": "Bytes",
     "tokenBudget": "Token budget",
     "targetTokens": "Target tokens",
-    "tokensUsed": "Tokens used",
+    "tokensUsed": "Tokens read and written",
     "outputTokens": "Tokens of the archive",
     "indexUpdated": "Index updated",
     "minimumRequired": "Minimum budget",
