@@ -67,11 +67,13 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of the archive and the first entries that say it; ``more`` do as well."""
+    """A sentence of the archive and the first entries that say it; ``more`` do as well. ``said_on`` is the day from
+    which it counts a time, if it does."""
 
     text: str
     references: list[Reference]
     more: int
+    said_on: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +210,9 @@ def _section(section: JSONObject, known: dict[str, Reference]) -> Section:
 
 def _sentence(sentence: JSONObject, known: dict[str, Reference]) -> Sentence:
     said_by = [known[each] for each in sentence.get("sources", []) if each in known]
-    return Sentence(sentence["text"], said_by[:REFERENCES], max(len(said_by) - REFERENCES, 0))
+    return Sentence(
+        sentence["text"], said_by[:REFERENCES], max(len(said_by) - REFERENCES, 0), sentence.get("saidOn", "")
+    )
 
 
 def _lines(row: Archive) -> list[str]:

@@ -229,7 +229,12 @@ def _source_of(entry: CorpusEntry, redact: Redact) -> Source:
     tokens = entry.tokens if text == entry.content else token_budget.count(text)
     said = body_of(text) if entry.derived == DISTILLED else text
     tags = tuple(sorted({redact(tag).text for tag in entry.tags if tag != DISTILLED}))
-    return Source(ids.wire("mem", entry.id), said, entry.created_at, tokens, tags, entry.protected)
+    day = entry.created_at.astimezone(UTC).date()
+    # When the text of a merged entry or of an archive was written is not known. A secret may look like a day.
+    written_on = day if not entry.derived and redact(str(day)).text == str(day) else None
+    return Source(
+        ids.wire("mem", entry.id), said, entry.created_at, tokens, tags, entry.protected, written_on=written_on
+    )
 
 
 def _gather_given(given: Sequence[GivenSource], redact: Redact) -> Gathered:

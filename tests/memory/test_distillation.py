@@ -5,7 +5,7 @@ import json
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import UTC, timedelta
 from threading import Event
 from typing import Any
 from uuid import UUID
@@ -123,6 +123,31 @@ def test_a_ref_becomes_an_archive_that_agents_read_and_the_log_names() -> None:
 
 
 @pytest.mark.engines
+def test_a_relative_time_is_told_with_the_day_on_which_its_entry_was_written() -> None:
+    acme = building.scope()
+    (entry,) = remember(acme, "Ben moved to Porto last week.")
+    day = entry.created_at.astimezone(UTC).date().isoformat()
+    text = document_of(distil(acme, tokenBudget=8000))["text"]
+    assert text.endswith(f"\n[{day}] Ben moved to Porto last week.")
+    again = document_of(distil(acme, tokenBudget=8000, includeArchives=True))
+    assert again["text"].count(f"[{day}]") == 1
+    vault.store_secret(acme.tenant_id, "day", day, now=timezone.now())
+    assert day not in document_of(distil(acme, tokenBudget=8000))["text"]
+
+
+def test_what_an_openintent_value_says_is_read_and_its_entry_is_the_source() -> None:
+    acme = building.scope()
+    value = '{"text":"Depot 1 is in Lyon.\\nIt has \\"four\\" gates.","status":"open"}'
+    (entry,) = remember(acme, value)
+    document = document_of(distil(acme, tokenBudget=8000))
+    said = [each for section in document["sections"] for each in section["sentences"]]
+    assert [each["text"] for each in said] == ["status: open", "Depot 1 is in Lyon.", 'It has "four" gates.']
+    assert {source for each in said for source in each["sources"]} == {ids.wire("mem", entry.id)}
+    assert document["sources"] == [
+        {"id": ids.wire("mem", entry.id), "sha256": hashlib.sha256(value.encode()).hexdigest()}
+    ]
+
+
 def test_the_same_work_again_is_the_same_archive_and_its_fact_is_told_again() -> None:
     acme = building.scope()
     remember(acme, *CONTENTS)

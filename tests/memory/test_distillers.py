@@ -3,7 +3,8 @@
 import random
 import string
 import time
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 import rfc8785
@@ -323,6 +324,69 @@ def test_what_all_entries_are_tagged_with_is_no_heading() -> None:
     text = distillers.distil(tagged, 1000).text
     assert "## billing\n" in text
     assert "imported" not in text
+
+
+def written(*texts: str, days: int = 1) -> list[Source]:
+    return [
+        replace(each, written_on=(MORNING + timedelta(days=days * number)).date())
+        for number, each in enumerate(sources(*texts))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_dated"),
+    [
+        ("I ran a race last Saturday.", True),
+        ("The kids saw the museum yesterday.", True),
+        ("Ben began with it three years ago.", True),
+        ("Der Laden öffnet morgen um neun.", True),
+        ("Guten Morgen zusammen, der Laden ist offen.", False),
+        ("Ana llegó la semana pasada, por la mañana.", True),
+        ("Ana llega siempre por la mañana.", False),
+        ("Il est arrivé il y a deux jours.", True),
+        ("Przyszło dwa dni temu.", True),
+        ("Мы переехали в прошлом году.", True),
+        ("我们昨天搬家了。", True),
+        ("The race is on 5 March 2027.", False),
+        ("The last train leaves at nine.", False),
+    ],
+)
+def test_a_time_that_is_counted_from_the_day_of_writing_has_that_day_before_it(text, is_dated) -> None:
+    made = distillers.distil(written(text), 1000)
+    assert made.text.split("\n")[1:] == [f"[2026-03-01] {text}" if is_dated else text]
+    assert kept(made)[0].text == text
+    assert made.output_tokens == token_budget.count(made.text)
+    assert "[2026" not in distillers.distil(sources(text), 1000).text
+
+
+def test_days_take_only_the_room_that_the_sentences_leave() -> None:
+    texts = [f"Customer {n} moved to depot {n * 7} last week with {n % 5} lorries." for n in range(60)]
+    for target in (90, 200, 400, 2000):
+        dated, plain = (distillers.distil(each, 100_000, target=target) for each in (written(*texts), sources(*texts)))
+        assert {each.text for each in kept(dated)} == {each.text for each in kept(plain)}
+        assert dated.output_tokens <= target
+        shown = dated.text.count("\n[2026-")
+        assert shown == sum(each.shows_day for each in kept(dated))
+        assert all(each.said_on for each in kept(dated))
+    assert shown == 60
+
+
+def test_the_document_tells_the_days_in_canonical_form_and_they_belong_to_the_work() -> None:
+    corpus = written("I ran a race last Saturday. It was wet.")
+    made = distillers.distil(corpus, 1000)
+    document = distillers.document(
+        made, memory_ref="notes", token_budget_given=1000, target_tokens=250, method=distillers.EXTRACTIVE,
+        digests={"mem_0000": "0" * 64},
+    )  # fmt: skip
+    body = distillers.canonical(document)
+    assert body == rfc8785.dumps(document)
+    assert body.count(b'"saidOn":"2026-03-01","sources":') == 1
+    assert made.text.endswith("\n[2026-03-01] I ran a race last Saturday. It was wet.")
+    first, other = (
+        distillers.digest_of(each, memory_ref="n", budget=9, target=9, method=distillers.EXTRACTIVE, about=())
+        for each in (corpus, [replace(corpus[0], written_on=date(2026, 3, 2))])
+    )
+    assert first != other
 
 
 def test_an_archive_reads_as_text_in_the_order_in_which_it_was_said() -> None:

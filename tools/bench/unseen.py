@@ -202,7 +202,9 @@ def _count_facts(talk: Talk, percent: int, ours: Share, plain: Share) -> None:
 
 def _distillate(talk: Talk, budget: int, target: int | None) -> Distilled:
     given = [
-        Source(str(number), text, WROTE + timedelta(minutes=number), token_budget.count(text))
+        Source(
+            str(number), text, at := WROTE + timedelta(minutes=number), token_budget.count(text), written_on=at.date()
+        )
         for number, text in enumerate(talk.turns)
     ]
     return distillers.distil(given, budget, target=target)

@@ -38,16 +38,23 @@ def coverage(covered: int, corpus: int) -> str:
 
 
 def text_of(title: str, sections: Sequence[Section]) -> str:
-    """The title, and the sentences under their topics; those of one entry that follow each other are one line."""
+    """The title, and the sentences under their topics; those of one entry that follow each other are one line.
+
+    The day from which a sentence counts its times stands before it, once in a line.
+    """
     lines = [heading(title)]
     for section in sections:
         lines += [heading(section.topic, TOPIC)] if section.topic else []
         before: Kept | None = None
+        is_dated = False
         for sentence in section.sentences:
             if before and before.sources[:1] == sentence.sources[:1] != () and _goes_on(before.text, sentence.text):
-                lines[-1] = f"{before.text} "
-            lines.append(line(sentence.text))
-            before = sentence
+                lines[-1] = lines[-1].removesuffix("\n") + " "
+            else:
+                is_dated = False
+            day = f"[{sentence.said_on}] " if sentence.shows_day and not is_dated else ""
+            lines.append(line(day + sentence.text))
+            before, is_dated = sentence, is_dated or bool(day)
     return "".join(lines).removesuffix("\n")
 
 
@@ -251,7 +258,12 @@ def document(
             "sections": [
                 {
                     "sentences": [
-                        {"restatedBy": list(kept.restated_by), "sources": list(kept.sources), "text": kept.text}
+                        {
+                            "restatedBy": list(kept.restated_by),
+                            **({"saidOn": kept.said_on.isoformat()} if kept.said_on else {}),
+                            "sources": list(kept.sources),
+                            "text": kept.text,
+                        }
                         for kept in section.sentences
                     ],
                     "topic": section.topic,
@@ -277,6 +289,7 @@ def digest_of(
     found = hashlib.sha256(canonical([VERSION, str(method), method.model, *about, memory_ref, budget, target]))
     for source in sorted(sources, key=lambda each: (each.said_at, each.id)):
         said = [source.id, content_digest(source.text), source.said_at.isoformat(), *source.tags]
+        said += [source.written_on.isoformat()] if source.written_on else []
         found.update(canonical([*said, source.protected, source.corroboration, source.tokens]))
     return found.hexdigest()
 

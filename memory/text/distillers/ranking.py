@@ -13,14 +13,14 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 # ruff: noqa: RUF001 (Russian)
-from memory.text import search_words
+from memory.text import patterns, search_words
 from memory.text.distillers.sentences import is_block, split
 from memory.text.intentions import verbs
 
@@ -28,7 +28,8 @@ from memory.text.intentions import verbs
 @dataclass(frozen=True, slots=True)
 class Source:
     """An entry that may go into an archive. ``tokens`` is what reading it costs, ``corroboration``
-    of how many sources it speaks; ``in_order``: it may answer the source before it.
+    of how many sources it speaks; ``in_order``: it may answer the source before it; ``written_on``: the day on which
+    its text was written, when that is known.
     """
 
     id: str
@@ -39,15 +40,22 @@ class Source:
     protected: bool = False
     corroboration: int = 1
     in_order: bool = True
+    written_on: date | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A sentence of the archive: verbatim in each of its ``sources``, and said almost so by ``restated_by``."""
+    """A sentence of the archive: verbatim in each of its ``sources``, and said almost so by ``restated_by``.
+
+    ``said_on`` is the day from which "yesterday" or "next week" in it is counted; ``shows_day``: the text has room to
+    say so.
+    """
 
     text: str
     sources: tuple[str, ...]
     restated_by: tuple[str, ...] = ()
+    said_on: date | None = None
+    shows_day: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +179,33 @@ WHEN = _set(
     samedi dimanche janvier février avril juin juillet août octobre novembre décembre wczoraj dziś dzisiaj jutro
     tydzień tygodniu miesiąc rok roku poniedziałek wtorek środa czwartek piątek sobota niedziela"""
 )
+
+# Times that are told by the day on which they are told.
+WEEKDAYS = (
+    "mon(?:day)?|tues?(?:day)?|wed(?:nesday)?|thu(?:rs)?(?:day)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?|montag|dienstag"
+    "|mittwoch|donnerstag|freitag|samstag|sonntag|lunes|martes|miércoles|jueves|viernes|sábado|domingo|lundi|mardi"
+    "|mercredi|jeudi|vendredi|samedi|dimanche"
+)
+SPANS = (
+    "night|week(?:end)?|month|year|quarter|spring|summer|autumn|fall|winter|morning|afternoon|evening|woche(?:nende)?"
+    "|monat|jahr|nacht|sommer|winter|semana|mes|año|noche|verano|semaine|mois|an|année|été|hiver"
+)
+RELATIVE = patterns.late(
+    r"\b(?:yesterday|today|tomorrow|tonight|(?:vor)?gestern|heute|(?:über)?(?-i:morgen)|(?:ante)?ayer|hoy"
+    r"|(?<!la )mañana|(?:avant-)?hier|aujourd['\u2019]hui|(?:après-)?demain|(?:przed)?wczoraj|dziś|dzisiaj|(?:po)?jutro"
+    r"|(?:поза)?вчера|сегодня|(?:после)?завтра"
+    rf"|(?:last|next|this|letzte[nrs]?|nächste[nrs]?|diese[nrs]?) (?:{SPANS}|{WEEKDAYS})"
+    r"|(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?) ago"
+    r"|vor \w+ (?:stunden?|tage?n?|wochen?|monate?n?|jahre?n?)"
+    rf"|(?:{SPANS}|{WEEKDAYS}) (?:pasad[oa]|próxim[oa]|que viene|derni(?:er|ère)|prochaine?)"
+    r"|hace \w+ (?:horas?|días?|semanas?|mes(?:es)?|años?)|il y a \w+ (?:heures?|jours?|semaines?|mois|ans?)"
+    r"|(?:zeszł|ubiegł|przyszł)\w+ (?:tydzień|tygodni\w+|miesiąc\w*|rok\w*)|(?:dni|tygodni\w*|miesi\w+|lata?) temu"
+    r"|(?:прошл|следующ)\w+ (?:недел|месяц|год)\w*|(?:дн|недел|месяц|год)\w* назад|лет назад)\b"
+    r"|[昨今明]天|[上下]个?[周月]|[昨今明]日|[先来今]週|去年|[今明]年",
+    re.IGNORECASE,
+)
+
+DAY = re.compile(r"\A\[\d{4}-\d\d-\d\d\] ")  # which an archive says before such a sentence
 
 OWN = _set(
     """i i'm i've i'd i'll my mine me we we're we've we'd we'll our ours us ich mein meine meinen meiner wir unser
@@ -353,6 +388,12 @@ class Saying:
         """Whether this says too little alone, and answers a question."""
         return self.question is not None and len(self.words.terms) < ELLIPTIC and not self.words.own
 
+    @property
+    def is_relative(self) -> bool:
+        """Whether this tells a time by the day on which it is said."""
+        text = next(iter(self.texts))
+        return bool(self.words.dated or not text.isascii()) and RELATIVE.search(text) is not None
+
     def text_of(self, source: int) -> str:
         """How this source says it."""
         return next(text for text, numbers in self.texts.items() if _contains(numbers, source))
@@ -419,7 +460,7 @@ def _gathered(sources: Sequence[Source], step: Step | None, *, every: bool = Fal
                 continue
             at = same.get(text)
             if at is None:
-                words = wording(text)
+                words = wording(DAY.sub("", text, count=1))
                 key = (tuple(sorted(set(words.terms))), words.guard) if words.terms else text.casefold()
                 at = same[text] = found.setdefault(key, len(sayings))
                 if at == len(sayings):

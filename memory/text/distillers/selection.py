@@ -7,8 +7,9 @@ more of them have been said already. The budget bounds what is read and written 
 import heapq
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 
 from memory.text import json_texts, search_words, token_budget
 from memory.text.distillers import archive_text
@@ -42,6 +43,7 @@ MISSES = 2000
 ENTIRE = 1.25
 ROOM_FOR_TOPICS = 64
 BYTES_FOR_TOPICS = 512
+DAY_TOKENS = 8  # of a day before a sentence
 Waiting = tuple[bool, float, int]
 MAX_TOPIC = 40
 # Of a title: how much the number of a word in all sources counts, what is left of the weight of one that is no noun, or
@@ -326,26 +328,52 @@ def _retold(plan: Distilled, kept: list[Kept]) -> Distilled:
 
 
 def _composed(selection: Selection) -> Distilled:
-    """In the order in which it was said, with as many topics as there is room for: all, or none."""
+    """In the order in which it was said, with the days and topics that there is room for.
+
+    They take only what the sentences leave: as many days as fit, the best sentences first, and topics all or none.
+    """
     sources = selection.ranked.sources
     choices = sorted(selection.chosen, key=lambda each: (each.source, _place(sources[each.source].text, each.text)))
     fitness = Fitness.over(selection.ranked, choices)
     about, title = _topic_weights(selection, choices, fitness), _title(selection, choices, fitness)
-    headed = _with_topics(selection, title, choices, archive_text.topics_of(about))
+    topics, none = archive_text.topics_of(about), [""] * len(choices)
+    days = _days(selection)
+    told = list(days)
+    headed = _with_topics(selection, title, choices, topics, days, told)
     if _fits(headed, selection.budget, selection.target):
         return headed
-    return _with_topics(selection, title, choices, [""] * len(choices))
+    made = _with_topics(selection, title, choices, none, days, told)
+    while told and not _fits(made, selection.budget, selection.target):
+        over = max(made.tokens_used - selection.budget, made.output_tokens - selection.target)
+        told = told[: -max(over // DAY_TOKENS, 1)]
+        made = _with_topics(selection, title, choices, none, days, told)
+    return made
+
+
+def _days(selection: Selection) -> dict[Choice, date]:
+    """The chosen sentences that count a time from the day on which they were written, and that day; the best first."""
+    sources, sayings = selection.ranked.sources, selection.ranked.sayings
+    days = ((choice, sources[choice.source].written_on) for choice in selection.chosen)
+    return {choice: day for choice, day in days if day and sayings[choice.number].is_relative}
 
 
 def _place(text: str, sentence: str) -> int:
     """Where a source says this; in a JSON document it may be written otherwise."""
-    at = text.find(sentence)
-    return at if at >= 0 else split(text).index(sentence)
+    return split(text).index(sentence) if text[:1] in ("{", "[") else text.find(sentence)
 
 
-def _with_topics(selection: Selection, title: str, choices: list[Choice], topics: list[str]) -> Distilled:
-    sources = selection.ranked.sources
-    sections = archive_text.sections_of([_choose_kept(selection, choice) for choice in choices], topics)
+def _with_topics(
+    selection: Selection,
+    title: str,
+    choices: list[Choice],
+    topics: list[str],
+    days: Mapping[Choice, date],
+    told: Sequence[Choice],
+) -> Distilled:
+    """``days`` are those from which these sentences count their times; the text tells those of the ``told``."""
+    sources, shown = selection.ranked.sources, frozenset(told)
+    kept = [replace(_kept(selection, each), said_on=days.get(each), shows_day=each in shown) for each in choices]
+    sections = archive_text.sections_of(kept, topics)
     text = archive_text.text_of(title, sections)
     return Distilled(
         title,
@@ -358,7 +386,7 @@ def _with_topics(selection: Selection, title: str, choices: list[Choice], topics
     )
 
 
-def _choose_kept(selection: Selection, choice: Choice) -> Kept:
+def _kept(selection: Selection, choice: Choice) -> Kept:
     sources, saying = selection.ranked.sources, selection.ranked.sayings[choice.number]
     verbatim = [number for number in saying.texts[choice.text] if number in selection.covered]
     others = sorted(selection.covered.intersection(saying.speakers).difference(verbatim))
