@@ -107,19 +107,21 @@ def _is_same(word: str, name: str) -> bool:
 
 
 def _spellings(terms: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
-    """Each as most often in the middle of a sentence: at its beginning everything has a capital."""
+    """Each as most often in the middle of a sentence, or at its beginning, where everything has a capital."""
+    amid = _seen(MIDDLE, terms, texts)
+    others = [term for term in terms if not amid[term]]
+    found = amid | (_seen(WORDS, others, texts) if others else {})
+    return {term: max(words, key=lambda word: words[word], default=term) for term, words in found.items()}
+
+
+def _seen(pattern: re.Pattern[str], terms: Sequence[str], texts: Sequence[str]) -> dict[str, Counter[str]]:
     found: dict[str, Counter[str]] = {term: Counter() for term in terms}
-    at_first: dict[str, Counter[str]] = {term: Counter() for term in terms}
     for text in texts:
-        amid = {match.start() for match in MIDDLE.finditer(text)}
-        for match in WORDS.finditer(text):
-            for term in terms_of(match[0].casefold()):
+        for word in pattern.findall(text):
+            for term in terms_of(word.casefold()):
                 if term in found:
-                    (found if match.start() in amid else at_first)[term][match[0]] += 1
-    return {
-        term: max(words or at_first[term], key=lambda word: (words or at_first[term])[word], default=term)
-        for term, words in found.items()
-    }
+                    found[term][word] += 1
+    return found
 
 
 def _in_full(name: str, texts: Sequence[str], names_a_thing: Callable[[str], bool]) -> str:

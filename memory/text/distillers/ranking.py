@@ -374,14 +374,11 @@ class Saying:
 
     texts: dict[str, list[int]]
     words: Wording
+    asks: bool
     speakers: Sequence[int] = ()
     terms: tuple[int, ...] = ()
     weight: float = 0.0
     question: int | None = None
-
-    @property
-    def asks(self) -> bool:
-        return next(iter(self.texts)).rstrip("\"')\u201d\u2019 ").endswith(("?", "\uff1f"))
 
     @property
     def needs_its_question(self) -> bool:
@@ -436,6 +433,10 @@ def ranked(sources: Sequence[Source], step: Step | None = None) -> Ranked:
     return Ranked(sources, sayings, spoken.tolist(), gains.tolist(), names, tag_gains)
 
 
+def _asks(text: str) -> bool:
+    return text.rstrip("\"')\u201d\u2019 ").endswith(("?", "\uff1f"))
+
+
 def _is_formula(saying: Saying, count: int) -> bool:
     """Whether two words that many entries have, such as "Team upload.", tell neither a name nor a number nor a deed."""
     words = saying.words
@@ -456,15 +457,15 @@ def _gathered(sources: Sequence[Source], step: Step | None, *, every: bool = Fal
             step(number, len(sources))
         answered, asked = (asked if source.in_order else None), None
         for text in split(source.text):
-            if not (every or LETTER.search(text) or answered is not None or source.protected):
-                continue
             at = same.get(text)
             if at is None:
-                words = wording(DAY.sub("", text, count=1))
+                if not (text[0].isalpha() or LETTER.search(text) or answered is not None or source.protected or every):
+                    continue
+                words = wording(DAY.sub("", text, count=1) if text[0] == "[" else text)
                 key = (tuple(sorted(set(words.terms))), words.guard) if words.terms else text.casefold()
                 at = same[text] = found.setdefault(key, len(sayings))
                 if at == len(sayings):
-                    sayings.append(Saying({text: []}, words))
+                    sayings.append(Saying({text: []}, words, _asks(text)))
             saying = sayings[at]
             if saying.asks:
                 asked = at

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import cache
 
 from memory.text import json_texts, search_words, token_budget
 from memory.text.distillers import archive_text
@@ -25,6 +26,7 @@ from memory.text.distillers.ranking import (
     Section,
     Source,
     Step,
+    may_head,
     names_a_thing,
     nouns_of,
     ranked,
@@ -48,6 +50,7 @@ Waiting = tuple[bool, float, int]
 MAX_TOPIC = 40
 # Of a title: how much the number of a word in all sources counts, what is left of the weight of one that is no noun, or
 # says little, and from which share of the sentences on a name before a colon is that of a speaker.
+SAMPLE, LIKELY = 100, 150  # sentences whose language is looked at, and words that may come into a title
 RECURRING, OTHER_WORD, VAGUE, SPEAKS, RARE = 1.5, 0.3, 0.2, 0.2, 4
 
 
@@ -372,7 +375,7 @@ def _with_topics(
 ) -> Distilled:
     """``days`` are those from which these sentences count their times; the text tells those of the ``told``."""
     sources, shown = selection.ranked.sources, frozenset(told)
-    kept = [replace(_kept(selection, each), said_on=days.get(each), shows_day=each in shown) for each in choices]
+    kept = [_kept(selection, each, days.get(each), shows_day=each in shown) for each in choices]
     sections = archive_text.sections_of(kept, topics)
     text = archive_text.text_of(title, sections)
     return Distilled(
@@ -386,11 +389,12 @@ def _with_topics(
     )
 
 
-def _kept(selection: Selection, choice: Choice) -> Kept:
+def _kept(selection: Selection, choice: Choice, said_on: date | None, *, shows_day: bool) -> Kept:
     sources, saying = selection.ranked.sources, selection.ranked.sayings[choice.number]
     verbatim = [number for number in saying.texts[choice.text] if number in selection.covered]
     others = sorted(selection.covered.intersection(saying.speakers).difference(verbatim))
-    return Kept(choice.text, tuple(sources[n].id for n in verbatim), tuple(sources[n].id for n in others))
+    said_by, restated_by = tuple(sources[n].id for n in verbatim), tuple(sources[n].id for n in others)
+    return Kept(choice.text, said_by, restated_by, said_on, shows_day)
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,8 +409,9 @@ class Fitness:
     @classmethod
     def over(cls, found: Ranked, choices: Sequence[Choice]) -> "Fitness":
         texts = [choice.text for choice in choices]
-        languages = search_words.languages_of(word for text in texts for word in WORD.findall(text.casefold()))
+        sample = (word for text in texts[:SAMPLE] for word in WORD.findall(text.casefold()))
         keys = {key for each in choices for key in json_texts.keys(found.sources[each.source].text)}
+        languages = search_words.languages_of(sample)
         return cls(nouns_of(texts), languages, frozenset(term for key in keys for term in wording(key).terms))
 
     def allows(self, term: str) -> bool:
@@ -423,16 +428,22 @@ def _title(selection: Selection, choices: Sequence[Choice], fitness: Fitness) ->
     kept = Counter(term for choice in said for term in found.sayings[choice.number].terms)
     for term, count in kept.items():
         name = found.names[term]
-        if fitness.allows(name) and not any(who.startswith(name) for who in speakers):
+        if may_head(name):
             weights[name] = found.counts[term] ** RECURRING * found.gains[term] * math.sqrt(count)
             weights[name] *= (OTHER_WORD if nouns and name not in nouns else 1.0) * (VAGUE if name in GENERAL else 1.0)
-            weights[name] *= token_budget.rarity(name) ** RARE
-    texts = [SPEAKER.sub("", choice.text, count=1) for choice in said]
+    likely = heapq.nsmallest(LIKELY, weights, key=lambda name: (-weights[name], name))
+    weights = {
+        name: weights[name] * token_budget.rarity(name) ** RARE
+        for name in likely
+        if fitness.allows(name) and not any(who.startswith(name) for who in speakers)
+    }
+    texts = [SPEAKER.sub("", each.text, count=1) if ":" in each.text else each.text for each in said]
     return archive_text.title_of(weights, texts, nouns, fitness.allows)
 
 
 def _speakers(found: Ranked, choices: Sequence[Choice]) -> set[str]:
-    speaking = Counter(match[0] for each in choices if (match := SPEAKER.match(found.sources[each.source].text)))
+    texts = (found.sources[each.source].text for each in choices)
+    speaking = Counter(match[0] for text in texts if ":" in text and (match := SPEAKER.match(text)))
     often = [who for who, count in speaking.items() if count > max(1, SPEAKS * len(choices))]
     return set(wording(" ".join(often).replace(":", "")).terms)
 
@@ -441,13 +452,12 @@ def _topic_weights(selection: Selection, choices: Sequence[Choice], fitness: Fit
     """What topics may be made of: the nouns of each sentence (without any noun, its words), and the tags of its
     source that not all sources have, each with how telling it is."""
     found, nouns = selection.ranked, fitness.nouns
+    allows = cache(fitness.allows)
     about = []
     for choice in choices:
         terms = ((found.names[term], found.gains[term] ** 2) for term in found.sayings[choice.number].terms)
         words = {
-            term: gain
-            for term, gain in terms
-            if (not nouns or term in nouns) and term not in GENERAL and fitness.allows(term)
+            term: gain for term, gain in terms if (not nouns or term in nouns) and term not in GENERAL and allows(term)
         }
         tags = found.sources[choice.source].tags
         telling = {tag: found.tag_gains[tag] ** 2 for tag in tags if tag in found.tag_gains and _may_head(tag)}

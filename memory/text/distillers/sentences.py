@@ -66,7 +66,7 @@ BEFORE_DIGITS = frozenset(
 
 # Markdown: a fence, lines in from the margin behind a blank one, headings, and a comment or tags that fill their lines.
 FENCES = ("```", "~~~")
-MARKS = (*FENCES, "\n    ", "\n\t", "<", "\n===", "\n---")
+MARKS = (*FENCES, "\n    ", "\n\t", "\n#", "<", "\n===", "\n---")
 BLOCK = re.compile(
     r"^[ \t]*(?P<fence>`{3,}|~{3,})(?P<info>[^\n`]*)(?:\n|\Z)"
     r"|(?:\A|(?<=\n\n))(?P<indented>(?:(?: {4}|\t)(?![ \t]*(?:```|~~~))[^\n]*+(?:\n|\Z)|[ \t]*\n)++)"
@@ -77,6 +77,7 @@ BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})(?P<info>[^\n`]*)$", re.MULTILINE)
+MARKUP = "<![.:`~"
 SAID, CODE, HEADING = "said", "code", "heading"
 LINE_OF_CODE = re.compile(
     r"[{};,(\[\\]\s*$|\w\([^)]*\)\s*:?\s*$|^\s*(?:[$%>]|>>>|#\w|//|@\w|[}\])]|<[/\w])|[=!<>+-]=|[-=]>|::|\w = \S|&&"
@@ -97,14 +98,14 @@ def split(text: str) -> list[str]:
             return [sentence for each in said for sentence in split(each)]
         if json_texts.is_document(text):
             return [text] if LETTER.search(text) else []
-    if text.startswith(("#", "    ", "\t")) or any(mark in text for mark in MARKS) or "\n#" in text:
+    if "\n" in text and (text[:1] in "# \t" or any(mark in text for mark in MARKS)):
         return _split_marked(text)
     return _sentences(text)
 
 
 def is_block(kept: str) -> bool:
     """Whether this is code, which shares no line with a sentence."""
-    return kept.startswith(("    ", "\t")) or any(fence in kept for fence in FENCES)
+    return kept[0] in " \t" or ("\n" in kept and any(fence in kept for fence in FENCES))
 
 
 def _split_marked(text: str) -> list[str]:
@@ -198,13 +199,14 @@ def _clean(pieces: list[str]) -> list[str]:
         kept = piece.strip()
         bullet = BULLET.match(kept)
         kept = kept[bullet.end() :] if bullet else kept
-        if (
-            LETTER.search(kept)
-            and not kept.startswith(FENCES)
-            and ((kept[0] not in "<![.:") or LETTER.search(TAGS_ALONE.sub("", kept)))
-        ):
+        if LETTER.search(kept) and not (kept[0] in MARKUP and _is_markup(kept)):
             clean.append(kept)
     return clean
+
+
+def _is_markup(kept: str) -> bool:
+    """Whether this is nothing but tags, badges and addresses, or the beginning of a block that is not one."""
+    return kept.startswith(FENCES) or not LETTER.search(TAGS_ALONE.sub("", kept))
 
 
 def _ends(text: str, start: int, at: int, end: int, *, shouts: bool) -> bool:
