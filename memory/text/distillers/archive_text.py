@@ -75,7 +75,7 @@ def body_of(text: str) -> str:
     """The sentences of an archive's text without what it says of itself: what a later archive takes from it."""
     lines, is_code = [], False
     for each in text.split("\n"):
-        is_code ^= each.startswith(FENCES)
+        is_code ^= each.lstrip().startswith(FENCES)
         if is_code or not each.startswith((TITLE, TOPIC)):
             lines.append(each)
     return "\n".join(lines)

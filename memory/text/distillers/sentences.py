@@ -18,51 +18,12 @@ LAST_WORD = re.compile(r"\S+\Z")
 WRAPPED = 40
 
 # Never the end of a sentence; the second never before a digit.
+# ruff: noqa: SIM905 -- a list of words is read as words, without quotes
 TITLES = frozenset(
-    [
-        "mr",
-        "mrs",
-        "ms",
-        "mx",
-        "dr",
-        "prof",
-        "st",
-        "sr",
-        "rev",
-        "gen",
-        "sen",
-        "rep",
-        "hon",
-        "e.g",
-        "i.e",
-        "cf",
-        "vs",
-        "viz",
-        "approx",
-        "ca",
-        "bzw",
-        "z.b",
-        "d.h",
-        "u.a",
-        "nr",
-        "tel",
-        "fig",
-        "figs",
-        "sec",
-        "ch",
-        "vol",
-        "pp",
-        "ed",
-        "eds",
-        "al",
-        "messrs",
-        "mme",
-        "mlle",
-    ]
+    "mr mrs ms mx dr prof st sr rev gen sen rep hon e.g i.e cf vs viz approx ca bzw z.b d.h u.a nr tel fig figs sec "
+    "ch vol pp ed eds al messrs mme mlle".split()
 )
-BEFORE_DIGITS = frozenset(
-    ["no", "nos", "art", "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec", "p"]
-)
+BEFORE_DIGITS = frozenset("no nos art jan feb mar apr jun jul aug sep sept oct nov dec p".split())
 
 # Markdown: a fence, lines in from the margin behind a blank one, headings, and a comment or tags that fill their lines.
 FENCES = ("```", "~~~")
@@ -76,6 +37,7 @@ BLOCK = re.compile(
     r"|^[ \t]*(?:</?[A-Za-z][\w-]*(?:\s[^<>]*+)?/?>[ \t]*+)++$",
     re.MULTILINE | re.DOTALL,
 )
+BLANK_LINES = re.compile(r"\A(?:[ \t]*\n)+")
 FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})(?P<info>[^\n`]*)$", re.MULTILINE)
 MARKUP = "<![.:`~"
 SAID, CODE, HEADING = "said", "code", "heading"
@@ -85,7 +47,8 @@ LINE_OF_CODE = re.compile(
     r"[^.]*[:)\w]?$"
 )
 TAGS_ALONE = re.compile(
-    r"</?[A-Za-z][\w-]*(?:\s[^<>]*+)?/?>|!\[[^\]]{0,500}\](?:\([^)]{0,500}\)|\[[^\]]{0,500}\])?|\]\([^)]{0,500}\)|\]\[[^\]]{0,500}\]"
+    r"</?[A-Za-z][\w-]*(?:\s[^<>]*+)?/?>|!\[[^\]]{0,500}\](?:\([^)]{0,500}\)|\[[^\]]{0,500}\])?"
+    r"|\]\([^)]{0,500}\)|\]\[[^\]]{0,500}\]"
     r"|\A\[[^\]]*\]:\s*<?\w+:\S+\s*\Z|\A\.\. (?:\|[^|]*\| )?image::\s*\S+|\A:(?:target|alt|width|height|align):.*"
 )
 
@@ -112,25 +75,20 @@ def _split_marked(text: str) -> list[str]:
     """The sentences between the blocks, and the blocks of code. What is nothing but headings says what they say."""
     found: list[str] = []
     headings: list[str] = []
-    for piece, kind in _pieces(text):
+    for piece, kind, at in _pieces(text):
         if kind == HEADING:
             headings.append(piece)
         elif kind == CODE:
             lead = found.pop() if found and found[-1].endswith(":") else ""  # it says nothing without the block
-            found += [_with_lead(text, lead, piece)] if LETTER.search(piece) else []
+            begins = text.rfind(lead, 0, at) if lead else at
+            found += [text[begins : at + len(piece)]] if LETTER.search(piece) else []
         else:
             found += _sentences(piece)
     return found or [sentence for each in headings for sentence in _sentences(each)]
 
 
-def _with_lead(text: str, lead: str, code: str) -> str:
-    """A block of code with the line that announces it, if any, as they stand in the text."""
-    at = text.find(code)
-    return text[text.rfind(lead, 0, at) : at + len(code)] if lead else code
-
-
-def _pieces(text: str) -> Iterator[tuple[str, str]]:
-    """The parts of a text in their order, and what each is; markup that says nothing is none of them."""
+def _pieces(text: str) -> Iterator[tuple[str, str, int]]:
+    """The parts of a text in their order, what each is, and where it begins; markup that says nothing is left out."""
     start = 0
     block = BLOCK.search(text)
     while block is not None:
@@ -142,17 +100,20 @@ def _pieces(text: str) -> Iterator[tuple[str, str]]:
             closing = re.compile(rf"^[ \t]*{fence}{fence[0]}*[ \t]*(?:\n|\Z)", re.MULTILINE)
             closed = None if is_rest else closing.search(text, end)
             if closed or info or not _is_code(before):  # what comes before the end of a block may be its rest
-                yield before, SAID
+                yield before, SAID, start
             end = closed.end() if closed else len(text) if info else end
-            yield text[block.start() : end].strip() if closed else "", CODE
+            yield text[block.start("fence") : end].rstrip() if closed else "", CODE, block.start("fence")
             start = end
         elif _is_block(block):
-            yield before, SAID
-            yield (block["indented"] or "").strip("\n").rstrip(), CODE
-            yield block["heading"] or block["underlined"] or "", HEADING
+            yield before, SAID, start
+            if block["indented"]:
+                code = BLANK_LINES.sub("", block["indented"])
+                yield code.rstrip(), CODE, end - len(code)
+            elif block["heading"] or block["underlined"]:
+                yield block["heading"] or block["underlined"], HEADING, block.start()
             start = end
         block = BLOCK.search(text, end)
-    yield text[start:], SAID
+    yield text[start:], SAID, start
 
 
 def _is_block(block: re.Match[str]) -> bool:
