@@ -158,9 +158,7 @@ def test_prose_goes_before_code() -> None:
 
 
 def test_what_begins_small_does_not_read_as_the_rest_of_another_sentence() -> None:
-    made = distillers.distil(
-        sources("Ana left Acme in May. It rained\nsince the flag is down it counts as closed."), 1000
-    )
+    made = distillers.distil(sources("Ana left Acme in May.\nsince the flag is down it counts as closed."), 1000)
     assert "May. since" not in made.text
 
 
