@@ -110,11 +110,18 @@ DECIMAL_COMMA = patterns.late(r"^([$€£]?\d+),(\d{1,2})(?=$|[a-z%€])")
 CENTS = patterns.late(r"(?<=\d)\.0+(?=$|[kmb]$)")
 # A chunk that is compared as it is written: a path, a flag, a pattern with stars. Case and each sign count.
 AS_WRITTEN = patterns.late(
-    r"\*+|--?[a-z][\w\-]*(?:=\S*)?|(?:~|\.{1,2})?/[\w.~\-*][^\s]*|[^\s]*\\[^\s]*|[^\s/]+/[^\s/]+/[^\s]*|[^\s]*\*[^\s]*",
+    r"\*+|--?[a-z][\w\-]*(?:=\S*)?|(?:~|\.{1,2})?/[\w.~\-*][^\s]*|[^\s]*\\[^\s]*|[^\s/]+/[^\s/]+/[^\s]*|[^\s]*\*[^\s]*"
+    r"|[^\s]*\w::\w[^\s]*",
     re.IGNORECASE,
 )
 EXACT_SIGNS = frozenset("/\\*-")
 AROUND = "\"'()[]{}<>“”‘’«»`,;:!?"
+# A sign in quotes is a value: ";" is another separator than ",".
+QUOTED_SIGN = patterns.late(r"[(\[]*[\"'`“‘«]+([^\s\w]{1,3}?)[\"'`”’»]+[)\].,;:!?]*")
+# So is a small word: "is" is another operator than "in".
+QUOTED_WORD = patterns.late(r"[(\[]*[\"'`“‘«]+([^\W\d_]{1,12})[\"'`”’»]+[)\].,;:!?]*")
+ONLY_ENDS = frozenset(".!?…")
+LONGEST_SIGN, LONGEST_QUOTED = 3, 16
 EMPHASIS = patterns.late(r"^[*_~]+(?=[^\W_])|(?<=[^\W_])[*_~]+(?=[.,;:!?)\"']*$)")
 # Capitals inside a name: GitHub, PostgreSQL, iPhone, NDAs. Inside anything else they are part of a code.
 LIKE_A_NAME = patterns.late(r"[A-Za-z][A-Z][a-z]{2,}|[A-Z]?[a-z]+(?:[A-Z][a-z]{2,})*[A-Z]*s?|[A-Z]{2,}s")
@@ -169,7 +176,11 @@ class Tokens(dict[str, tuple[Token, ...]]):
         """The tokens of ``text`` in their order."""
         text = spelled(text)
         whole = text if text.isascii() else _plain(text)
-        return [token for chunk in whole.split() for token in self[chunk]]
+        chunks = whole.split()
+        if len(chunks) > 2 and chunks[-2].casefold() in values.COPULAS and _is_sign(chunks[-1]):
+            last = value_token(f"as written {chunks.pop()}", chunks[-1], "")
+            return [*(token for chunk in chunks for token in self[chunk]), last]
+        return [token for chunk in chunks for token in self[chunk]]
 
 
 def _plain(text: str) -> str:
@@ -186,8 +197,28 @@ def _unaccented(name: str, text: str) -> str:
     return name if plain in text or words.classify(plain.lower()) == words.COMMON else plain
 
 
+def _is_sign(chunk: str) -> bool:
+    """Whether it is what a separator or a folder may be: "/", "~", ","."""
+    return len(chunk) <= LONGEST_SIGN and not any(map(str.isalnum, chunk)) and not ONLY_ENDS.issuperset(chunk)
+
+
+def _quoted(chunk: str) -> list[Token]:
+    """What stands in quotes as a value: a sign, or a word that is none elsewhere; empty for anything else."""
+    found = QUOTED_SIGN.fullmatch(chunk) or QUOTED_WORD.fullmatch(chunk)
+    text = found[1].casefold() if found else ""
+    if not found or (text.isalpha() and text not in SMALL and text not in words.EMPTY):
+        return []
+    made = _value(f"as written {text}", text, "")
+    for sign in chunk[found.end(1) :]:
+        made = _marked(made, sign)
+    return made
+
+
 def _of_chunk(chunk: str) -> Iterable[Token]:
-    if not EXACT_SIGNS.isdisjoint(chunk):
+    quoted = _quoted(chunk) if len(chunk) <= LONGEST_QUOTED else []
+    if quoted:
+        return quoted
+    if not EXACT_SIGNS.isdisjoint(chunk) or "::" in chunk:
         exact = _as_written(chunk)
         if exact:
             return exact
@@ -363,6 +394,12 @@ def word_token(text: str) -> Token:
     return _word(text, 0)
 
 
+def leading(token: Token) -> Token:
+    """The word as a preposition, which it is in another language."""
+    number = code_of(f"b {token.raw}").to_bytes(8, "little")
+    return Token(token.raw, token.raw, 0, number, STOP | PREPOSITION | BINDS | token.kind & BREAKING)
+
+
 @lru_cache(maxsize=KEPT_WORDS)
 def _word(text: str, capital: int) -> Token:
     base = CANONICAL.get(text) or words.american(text)
@@ -388,7 +425,7 @@ def _word(text: str, capital: int) -> Token:
         if kind & PRONOUN
         else 0
     )
-    shown = code or (code_of(f"b {words.ALIKE.get(text, text)}") if kind & BINDS else 0)
+    shown = code or (code_of(f"b {text}") if kind & BINDS else 0)
     any_number = code_of(f"base {words.without_number(base)}") if kind & WORD else 0
     meant = (
         code_of(values.ORDINALS.get(text) or f"concept {words.concept(text, is_name=not kind & COMMON)}")
@@ -416,7 +453,7 @@ def _roles(text: str) -> int:
         (text in words.FILLERS, FILLER | TALK | ASIDE),
         (text in words.PRONOUNS, PRONOUN),
         (text in words.PREPOSITIONS, PREPOSITION),
-        (text in words.PREPOSITIONS and text not in ("of", "to"), BINDS),
+        (text in words.PREPOSITIONS, BINDS),
         (text in words.PAST, PAST | BINDS),
         (text in ("and", "&", "plus"), AND),
         (text in words.DIRECTIONS, DIRECTION),
