@@ -133,6 +133,95 @@ OTHER_LETTERS = [
     ("The customer wants monthly invoices", "The cuatomer wants monthly invoices"),
 ]
 
+# By what tells the two apart.
+APART = {
+    "the order of Polish words": [
+        ("Anna pije herbatę, a Piotr pije kawę.", "Anna pije kawę, a Piotr pije herbatę."),
+        ("Kasa 1 jest otwarta, kasa 2 jest zamknięta.", "Kasa 1 jest zamknięta, kasa 2 jest otwarta."),
+        ("Stary serwer jest szybki, nowy jest wolny.", "Stary serwer jest wolny, nowy jest szybki."),
+        ("Brat Zofii lubi siostrę Piotra.", "Brat Piotra lubi siostrę Zofii."),
+        ("Czerwony dom jest za białą szkołą.", "Biały dom jest za czerwoną szkołą."),
+        ("Autobus wyprzedził żółty tramwaj.", "Tramwaj wyprzedził żółty autobus."),
+    ],
+    "what is said of each behind a label": [
+        ("Project Alpha: client happy, team tired", "Project Alpha: client tired, team happy"),
+        ("Site report: pump broken, valve fine", "Site report: pump fine, valve broken"),
+        ("Wohnung: Küche neu, Bad alt", "Wohnung: Küche alt, Bad neu"),
+        ("Oferta: precio alto, plazo corto", "Oferta: precio corto, plazo alto"),
+        (
+            "no se puede convertir una matriz asociativa a indexada",
+            "no se puede convertir una matriz indexada en asociativa",
+        ),
+    ],
+    "from whom and to whom": [
+        ("Pago de Luis.", "Pago a Luis."),
+        ("Carta de María", "Carta a María"),
+        ("Brief an Anna", "Brief von Anna"),
+        ("Das Paket von Anna ist da", "Das Paket an Anna ist da"),
+        ("List Anny jest tutaj", "List do Anny jest tutaj"),
+        ("Refund of Ana", "Refund to Ana"),
+        ("The debt of Ana is 500 euros", "The debt to Ana is 500 euros"),
+        ("The photo of Ben hangs in the hall", "The photo for Ben hangs in the hall"),
+        ("local diversion of /bin/vi", "local diversion to: /bin/vi"),
+    ],
+    "what is done and what is still to be done": [
+        ("The invoice is paid.", "The invoice is to be paid."),
+        ("The hedge is trimmed.", "The hedge has to be trimmed."),
+        ("Die Rechnung wird bezahlt.", "Die Rechnung ist bezahlt."),
+        ("Der Vertrag wird gekündigt", "Der Vertrag wurde gekündigt"),
+        ("Frau Berger ist krank", "Frau Berger wird krank"),
+        ("La factura está pagada", "La factura fue pagada"),
+        ("That'd be great for Maria!", "That's great for Maria!"),
+    ],
+    "of whom it is said": [
+        ("It was late on Friday.", "I was late on Friday."),
+        ("It's insured with Allianz.", "I'm insured with Allianz."),
+        ("What inspired it?", "What inspired you?"),
+        ("That's been paid in full.", "He's been paid in full."),
+        ("The ladder is heavy and old.", "She is heavy and old."),
+    ],
+    "one word, and what stands around it": [
+        ("Got it.", "We got this!"),
+        ("Here it is.", "I'm here for you."),
+        ("John, I believe in you!", "Absolutely, John."),
+        ("Yeah, I did!", "Yeah, I really do."),
+        ("That's paid.", "He's been paid."),
+        ("This is the default.", "The default is on."),
+    ],
+    "how much of it": [
+        ("The house is too small.", "The house is small."),
+        ("The bug is very serious.", "The bug is serious."),
+        ("Color name: Dark Blue", "Color name: Very Dark Blue"),
+    ],
+    "what it is, and what it is in or on": [
+        ("Assert a is b", "Assert a in b"),
+        ("Value is 3.", "Value in 3."),
+        ("The app is on Android", "The app is in Android"),
+        ("The kitchen light is on", "The kitchen light is in"),
+        ("No commits yet", "No commits yet on"),
+    ],
+    "a sign, or a small word, as a value": [
+        ('The list separator is ",".', 'The list separator is ";".'),
+        ("The decimal separator is '.'", "The decimal separator is ','"),
+        ('The root folder is "/"', 'The root folder is "~"'),
+        ("The root folder is /", "The root folder is ~"),
+        ("The `is` operator is slow", "The `in` operator is slow"),
+        ("See L<Test2::Event>", "See L<Test2::Event::Ok>"),
+    ],
+    "what is to be done with a thing, and whether it did": [
+        ("Add: reference/x", "Update: reference/x"),
+        ('The glob should not match "sub/a/b", but it did.', 'The glob should not match "sub/a/b".'),
+    ],
+}
+
+
+@pytest.mark.parametrize("cause", APART)
+def test_two_that_small_words_tell_apart_are_not_one(cause: str) -> None:
+    for one, other in APART[cause]:
+        for pair in ((one, other), (other, one)):
+            said = [Statement(UUID(int=n + 1), text, START + timedelta(minutes=n)) for n, text in enumerate(pair)]
+            assert reconcile(said).merges == (), pair
+
 
 def test_each_of_the_two_is_kept() -> None:
     for one, other in (
@@ -180,6 +269,13 @@ def test_what_is_a_matter_of_style_still_is() -> None:
         ("The **plan** is *annual*", "The plan is annual"),
         ("Reports go by email/phone", "Reports go by email / phone"),
         ("Mark approved the budget", "Makr approved the budget"),
+        ("nasz klient płaci fakturę kartą", "fakturę kartą płaci nasz klient"),
+        ("Zamówienie zostało wysłane w piątek", "W piątek zostało wysłane zamówienie"),
+        ("Allergy of Ana: latex", "Ana has a latex allergy"),
+        ("I smoke.", "I smoke!"),
+        ("Our customers pay by card", "Customers pay by card"),
+        ("We ship on Monday", "Ship on Monday"),
+        ("The review is on Monday", "The review is Monday"),
     ):
         for pair in ((one, other), (other, one)):
             said = [Statement(UUID(int=n + 1), text, START + timedelta(minutes=n)) for n, text in enumerate(pair)]

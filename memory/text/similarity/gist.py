@@ -28,14 +28,15 @@ from memory.text.similarity.claims import (
     sort_at,
     status,
 )
-from memory.text.similarity.ordering import Orders, Part, parts_of
+from memory.text.similarity.ordering import Orders, Part, parts_of, placed_apart
 from memory.text.similarity.phrasing import own_otherwise, possessed, with_adverbs_last
-from memory.text.similarity.statements import Spoken
+from memory.text.similarity.statements import POLISH_LETTERS, Spoken
 from memory.text.similarity.tokens import (
     AND,
     ASKS,
     BITS,
     BREAK,
+    BREAKING,
     CAPITAL,
     COMMON,
     DIRECTION,
@@ -65,6 +66,7 @@ FEWEST = 2
 HELPING = frozenset("is are am be been being has have had was were gets got".split())
 # They say no more than that a noun belongs to the rest; none may stand for each.
 BELONGING = frozenset(("", "of", "for", "about", "on", "in", "at", "with", "within", "upon", "into", "onto"))
+RELATED = frozenset(("of", "for", "about", "with"))
 CASES = frozenset("den dem".split())
 # After these "to smoke" is not "smoking".
 WITH_PURPOSE = frozenset("stop forget remember regret try go mean".split())
@@ -87,7 +89,7 @@ def gist_of(said: Spoken) -> int:
 
 def agree_in_gist(a: Spoken, b: Spoken) -> bool:
     """Whether two statements of one gist say the same."""
-    if a.strict or b.strict or not (a.persons <= b.persons or b.persons <= a.persons):
+    if a.strict or b.strict or a.mode != b.mode or not a.speaks_of_those_of(b):
         return False
     if a.persons != b.persons and a.acted_on != b.acted_on:
         return False
@@ -101,14 +103,24 @@ def agree_in_gist(a: Spoken, b: Spoken) -> bool:
         return False
     if _differ_in_one_form(a.tokens, b.tokens) or own_otherwise(meant(a.tokens), meant(b.tokens)):
         return False
-    if _is_clipped(a.tokens) or _is_clipped(b.tokens):
+    if _is_clipped(a.tokens) != _is_clipped(b.tokens) and all(_is_short(each.tokens) for each in (a, b)):
         return _names_of(a.tokens) == _names_of(b.tokens)
     one, other = meant(a.tokens), meant(b.tokens)
+    if any(token.raw in OTHER_LEADS for token in (*one, *other)):
+        one, other = _with_leads(one), _with_leads(other)
     kinds = SAID | PRONOUN if a.persons == b.persons else SAID
+    if _related_apart(one, other):
+        return False
     if in_order(one, other, kinds):
         return True
     forms = [with_adverbs_last(possessed(tokens)) for tokens in (one, other)]
     return in_order(forms[0], forms[1], kinds)
+
+
+def _related_apart(one: Sequence[Token], other: Sequence[Token]) -> bool:
+    """Whether something is of a name in the one, and for it, about it or with it in the other."""
+    a, b = (sorted([(p.code, p.lead) for p in parts_of(each, SAID) if p.token.kind & CAPITAL]) for each in (one, other))
+    return any(x[0] == y[0] and x[1] != y[1] and RELATED.issuperset((x[1], y[1])) for x, y in zip(a, b, strict=False))
 
 
 def is_under_way(tokens: Sequence[Token]) -> bool:
@@ -175,7 +187,8 @@ def _is_clipped(tokens: Sequence[Token]) -> bool:
     head = tokens[: colon + 1]
     plain = (
         colon + 1 < len(tokens)
-        and sum([bool(token.kind & END) for token in tokens[:-1]]) == 1
+        and not tokens[colon].kind & PREPOSITION
+        and sum([bool(token.kind & BREAK and not token.kind & VALUE) for token in tokens[:-1]]) == 1
         and not any(token.raw in HELPING or token.raw in words.MODALS for token in tokens)
     )
     return plain and any(token.kind & SAID for token in head) and len(_names_of(tokens)) <= MOST_NAMED
@@ -186,7 +199,20 @@ def _names_of(tokens: Sequence[Token]) -> list[int]:
     return [token.concept for token in tokens if token.kind & CAPITAL and token.kind & WORD and not token.kind & COMMON]
 
 
-MOST_IN_A_NOTE, MOST_NAMED = 6, 2
+def _is_short(tokens: Sequence[Token]) -> bool:
+    return sum([1 for token in tokens if token.kind & SAID]) <= MOST_SAID
+
+
+MOST_IN_A_NOTE, MOST_NAMED, MOST_SAID = 6, 2, 7
+
+
+def _with_leads(tokens: Sequence[Token]) -> list[Token]:
+    """With "to" for "a" and "an", which are articles in English alone: "Brief an Ana", "Carta a Ana"."""
+    return [TOWARDS.with_kind(token.kind & BREAKING) if token.raw in ("a", "an") else token for token in tokens]
+
+
+TOWARDS = word_token("to")
+OTHER_LEADS = frozenset(words.LEADS) - {"in", "am"}
 
 
 def _named_alike(one: Sequence[Token], other: Sequence[Token]) -> bool:
@@ -219,9 +245,48 @@ def in_order(one: Sequence[Token], other: Sequence[Token], kinds: int = SAID) ->
         return True
     if sorted(codes[0]) != sorted(codes[1]):
         return False
-    if _is_polish(one) and sorted(token.raw for token in one) == sorted(token.raw for token in other):
-        return True  # who does what is in the cases
+    if _is_polish(one) and _is_in_the_cases(one, other):
+        return True
     return Orders(a, b, loose=True).may_be_one() or Orders(b, a, loose=True).may_be_one()
+
+
+def _is_in_the_cases(one: Sequence[Token], other: Sequence[Token]) -> bool:
+    """Whether the same words of one Polish clause say the same in both orders: who does what is in the cases.
+
+    What belongs to a word stands beside it, so each word but the verb has one of its neighbours in both.
+    """
+    raws = [[token.raw for token in each if token.raw] for each in (one, other)]
+    if sorted(raws[0]) != sorted(raws[1]) or len(set(raws[0])) < len(raws[0]):
+        return False
+    if any(token.kind & VALUE and token.mask not in ("date", "time") for token in one):
+        return False
+    if any(token.kind & BREAK or token.kind & AND for each in (one, other) for token in each[:-1]):
+        return False
+    if not CLAUSES_IN_POLISH.isdisjoint(raws[0]) or not any(_shows_its_case(raw) for raw in raws[0]):
+        return False
+    near = [_neighbours(each) for each in raws]
+    kept = [raw for raw, beside in near[0].items() if beside & near[1][raw] or not (beside or near[1][raw])]
+    return len(kept) >= len(near[0]) - 1
+
+
+def _shows_its_case(raw: str) -> bool:
+    """Whether it is what something is done to or with, or says that one thing alone takes part."""
+    return raw in ONE_ALONE or (len(raw) > SHORTEST_CASE and raw.endswith(("ę", "ą", "ego", "emu", "owi")))
+
+
+def _neighbours(raws: Sequence[str]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {raw: set() for raw in raws if raw not in PARTING}
+    for before, after in pairwise(raws):
+        if before not in PARTING and after not in PARTING:
+            found[before].add(after)
+            found[after].add(before)
+    return found
+
+
+ONE_ALONE = frozenset("jest są się został została zostało zostały zostali".split())
+PARTING = ONE_ALONE | frozenset("dziś dzisiaj jutro wczoraj teraz już zawsze codziennie często".split())
+CLAUSES_IN_POLISH = frozenset("a i oraz ale lub albo że czy niż gdy jeśli kiedy bo ani lecz".split())
+SHORTEST_CASE = 3
 
 
 def _is_polish(tokens: Sequence[Token]) -> bool:
@@ -229,7 +294,6 @@ def _is_polish(tokens: Sequence[Token]) -> bool:
 
 
 POLISH = frozenset("się jest nie pani pan dla przez oraz są".split())
-POLISH_LETTERS = frozenset("ąćęłńśźż")
 
 
 def _without_lone_values(a: list[Part], b: list[Part]) -> tuple[list[Part], list[Part]]:
@@ -270,7 +334,7 @@ def _led_alike(a: list[Part], b: list[Part]) -> bool:
 def _only_belong(one: Part, other: Part) -> bool:
     """Whether what leads the two says only that they belong to the rest: not "is from Madrid" and "is Madrid"."""
     leads = (one.lead, other.lead)
-    if any(lead not in BELONGING for lead in leads) or (one.token.kind & VALUE and "to" in leads):
+    if any(lead not in BELONGING for lead in leads) or placed_apart(one, other):
         return False
     return "of" not in leads or not (one.after_verb and other.after_verb)
 

@@ -23,6 +23,7 @@ from memory.text.similarity.tokens import (
     VALUE,
     Token,
 )
+from memory.text.similarity.values import PERIODS
 from memory.text.similarity.words import ALIKE, ARTICLES, HEADS, LEADS, MAY_BE_MISSING, MODALS, TIMES
 
 LEADING = frozenset(HEADS) | frozenset(TIMES)
@@ -35,6 +36,8 @@ OWNING = frozenset(["of", "for"])
 HAS = frozenset(["has", "have", "hat", "haben", "tiene", "ma"])
 DETERMINERS = frozenset({"los", "las", "les"})
 DATES = frozenset({"date", "time"})
+STARTS = 8  # the rank of two that begin a statement, as "to 3.2" does without "raised"
+PLACING, ON_OR_IN = frozenset(["in", "on", "at"]), {"on", "in"}
 
 
 @dataclass(slots=True)
@@ -152,7 +155,7 @@ class Orders:
             article = noun.article or head.article or self.one[second.one].article or self.other[first.other].article
             return named and article and not noun.after_verb and second.size == 1 and not noun.token.kind & CAPITAL
         owned = noun.owned and head.lead in OWNING
-        return (owned or (head.lead in ATTRIBUTIVE and not noun.after_verb)) and (
+        return (owned or (head.lead in ATTRIBUTIVE and not (noun.after_verb or noun.article))) and (
             self.other[first.other].lead in ("", self.one[second.one].lead)
         )
 
@@ -302,8 +305,22 @@ def _ends(parts: list[Part], at: int) -> bool:
 def _alike(one: Part, other: Part) -> bool:
     if not one.token.raw:
         return True
+    if placed_apart(one, other):
+        return False
     a, b = ALIKE.get(one.lead, one.lead), ALIKE.get(other.lead, other.lead)
+    if "to" in (a, b) and one.token.kind & (CAPITAL | VALUE) and one.rank + other.rank < STARTS:
+        return a == b  # "a file is renamed to X" is another one than the file X
     return a == b or ((not a or not b) and (a or b) in MAY_BE_MISSING)
+
+
+def placed_apart(one: Part, other: Part) -> bool:
+    """Whether it is on something and in it, or is it and in it; of a time there is only one."""
+    if one.lead == other.lead or one.token.mask in DATES or one.token.raw in TIMES or one.token.raw in PERIODS:
+        return False
+    led, bare = (one, other) if one.lead else (other, one)
+    if not bare.lead:
+        return led.lead in PLACING and bare.after_verb and not led.after_verb
+    return {one.lead, other.lead} == ON_OR_IN
 
 
 def _is_list(parts: list[Part]) -> bool:

@@ -72,7 +72,8 @@ def agree(a: Spoken, b: Spoken) -> bool:
     if (
         (a.kinds ^ b.kinds) & PAST
         or is_under_way(a.tokens) != is_under_way(b.tokens)
-        or not (a.persons <= b.persons or b.persons <= a.persons)
+        or a.mode != b.mode
+        or not a.speaks_of_those_of(b)
     ):
         return False
     if a.persons != b.persons and a.acted_on != b.acted_on:

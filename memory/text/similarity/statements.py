@@ -5,6 +5,7 @@ they equal only what is the same but for case and white space.
 """
 
 # ruff: noqa: RUF001 -- the signs are meant
+# ruff: noqa: SIM905 -- a list of words is read as words, without quotes
 
 import json
 import re
@@ -12,6 +13,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import pairwise
 from operator import or_
 
 from memory.text.similarity import values
@@ -50,15 +52,16 @@ from memory.text.similarity.tokens import (
     Token,
     Tokens,
     code_of,
+    leading,
     meant_by,
     proper,
     word_token,
 )
-from memory.text.similarity.words import FIRST_ARTICLES, FOREIGN_ARTICLES, HEADS, PHRASES
+from memory.text.similarity.words import FIRST_ARTICLES, FOREIGN_ARTICLES, HEADS, PHRASES, SUBJECTS
 
 MOST_LEAVES = 40
 WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
-LONGEST = 200
+LONGEST, FEWEST = 200, 2
 BULLETS = re.compile(r"(?m)^[^\S\n]*(?:[>*•–+-]+\s+)+")
 # What stands around a note, and no word of which it is made.
 INTRODUCED = re.compile(
@@ -79,6 +82,21 @@ OBJECTS = frozenset(
     ["me", "you", "him", "her", "us", "them", "myself", "yourself", "himself", "herself", "ourselves", "themselves"]
 )
 JUST = b"just"
+POSSESSIVES = frozenset("my your his her our their".split())
+SPEAKERS = frozenset("i we you".split())
+POINTERS = frozenset("it this that these those".split())
+# What is done or becomes so, and what has been done or become so; the rest is so.
+BECOMING = {
+    **dict.fromkeys("wird werden werde wirst werdet".split(), "becomes"),
+    **dict.fromkeys(
+        "wurde wurden worden geworden fue fueron sido été został została zostało zostały zostali".split(), "became"
+    ),
+}
+DEGREES = frozenset("too very".split())
+POLISH_LETTERS = frozenset("ąćęłńśźż")
+BE = frozenset("is are was were be been".split())
+DUE = frozenset("is are was were has have had".split())
+STATES = frozenset("on in at by with up over within to".split())
 LIMITING = frozenset(("only", "just", "solely", "exclusively"))
 # In a script without word rules, a number after "is", "at" or "to" is the value of the statement.
 OTHER_SCRIPT = re.compile(r"[\u0370-\u1dff\u2e80-\ud7ff\uf900-\ufaff]")
@@ -177,6 +195,7 @@ class Spoken:
     kinds: int
     strict: int = 0
     leaves: tuple[Leaf, ...] = ()
+    whole: int = 0  # of the text as it is written, where only one word of it says anything
 
     @property
     def key(self) -> int:
@@ -189,13 +208,29 @@ class Spoken:
     @property
     def order(self) -> bytes:
         """The same for statements that say the same in the same order; of two with one key, no more need be asked."""
-        return b"".join(
-            [
-                token.bytes + b"'" if token.kind & OWNS else token.bytes or JUST
-                for token in self.tokens
-                if token.kind & ORDERED or token.raw in ("just", "being")
-            ]
-        )
+        words = [
+            token.bytes + b"'" if token.kind & OWNS else token.bytes or JUST
+            for token in self.tokens
+            if token.kind & ORDERED or token.raw in ("just", "being")
+        ]
+        mode = self.mode
+        return b"".join([*words, repr(mode).encode()] if mode else words)
+
+    @property
+    def mode(self) -> tuple[tuple[str, int], ...]:
+        """How it is said to be, by words that name nothing: still to be done, becoming, too much, on or in."""
+        found = [(word, 0) for token in self.tokens if (word := BECOMING.get(token.raw))]
+        for before, token in pairwise(self.tokens):
+            if token.raw == "be":
+                would = before.kind & PRONOUN or before.raw in SUBJECTS  # "that'd be late"
+                found += [("ahead", 0)] if would or (before.raw == "to" and self._is_due()) else []
+            elif before.raw in DEGREES and token.kind & WORD and not before.kind & BREAK:
+                found.append((before.raw, token.concept))
+            elif token.raw in STATES and (token is self.tokens[-1] or (token.kind & BREAK and before.raw in BE)):
+                found.append((token.raw, 0))
+        if self.whole:
+            found.append(("whole", self.whole))
+        return tuple(sorted(found))
 
     @property
     def names(self) -> frozenset[int]:
@@ -216,6 +251,31 @@ class Spoken:
         if not self.kinds & PRONOUN:
             return frozenset()
         return frozenset(token.code for token in self.tokens if token.kind & PRONOUN)
+
+    def speaks_of_those_of(self, other: "Spoken") -> bool:
+        """Whether the two speak of the same persons, or one says more of whose a thing is or who says so: "(our)
+        customers pay", "(we) ship on Monday"; "it was late" is not "I was late"."""
+        if self.persons == other.persons:
+            return True
+        few, many = sorted((self, other), key=lambda said: len(said.persons))
+        if not few.persons < many.persons or few.pointers - many.pointers:
+            return False
+        more = many.persons - few.persons
+        return all(
+            token.raw in POSSESSIVES or (not at and token.raw in SPEAKERS)
+            for at, token in enumerate(many.tokens)
+            if token.kind & PRONOUN and token.code in more
+        )
+
+    def _is_due(self) -> bool:
+        """Whether something "is to be" or "has to be"."""
+        raws = [token.raw for token in self.tokens]
+        return any(raws[at : at + 2] == ["to", "be"] and raws[at - 1] in DUE for at in range(1, len(raws) - 1))
+
+    @property
+    def pointers(self) -> frozenset[str]:
+        """The words in it for what is named elsewhere."""
+        return POINTERS.intersection([token.raw for token in self.tokens])
 
     @property
     def acted_on(self) -> frozenset[int]:
@@ -285,6 +345,7 @@ def _limited(tokens: list[Token], words: frozenset[str]) -> list[int]:
 
 def parse_statement(text: str, tokens: Tokens) -> Spoken:
     """What ``text`` says."""
+    written = text
     if "$" in text and SHELL.search(text):
         return _strict(text)
     if not ENDS_AN_INTRODUCTION.isdisjoint(text[:LONGEST_INTRODUCTION]) or "forget that" in text:
@@ -302,6 +363,8 @@ def parse_statement(text: str, tokens: Tokens) -> Spoken:
     kinds = 0
     for token in found:
         kinds |= token.kind
+    if " do" in text:
+        found = _with_polish_leads(found)
     if kinds & FOREIGN or len(found) > LONGEST:
         return _strict(text)
     if kinds & ASIDE:
@@ -320,7 +383,25 @@ def parse_statement(text: str, tokens: Tokens) -> Spoken:
         found = _with_proper(found)
     if len(found) > 2 and FIRST_ARTICLES.get(found[0].raw) is bool(found[1].kind & CAPITAL) and _is_plain(found[1:]):
         found = [replace(found[0], code=0, bytes=bytes(8), kind=STOP), *found[1:]]
-    return Spoken(found, kinds) if kinds & SAID else _strict(text)
+    if not kinds & SAID:
+        return _strict(text)
+    few = sum([1 for token in found if token.kind & SAID]) < FEWEST
+    return Spoken(found, kinds, whole=_whole(tokens.split(written)) if few else 0)
+
+
+def _with_polish_leads(tokens: list[Token]) -> list[Token]:
+    """With a preposition for the Polish "do" ("to"): in front of a name or value, or in a text with Polish letters."""
+    polish = any(not POLISH_LETTERS.isdisjoint(token.raw) for token in tokens)
+    return [
+        leading(token) if token.raw == "do" and at and (polish or follows.kind & (CAPITAL | VALUE)) else token
+        for at, (token, follows) in enumerate(zip(tokens, [*tokens[1:], tokens[-1]], strict=True))
+    ]
+
+
+def _whole(tokens: list[Token]) -> int:
+    """The same for statements of the same words, with those that say nothing of their own, in one order."""
+    worded = rephrased(tokens, reduce(or_, [token.kind for token in tokens]))
+    return code_of(" ".join(["whole", *(token.raw for token in worded if token.raw not in ("a", "an", "the"))]))
 
 
 def _with_kinds(made: list[Token], before: list[Token], kinds: int) -> tuple[list[Token], int]:
@@ -467,18 +548,20 @@ def _without_introduction(tokens: list[Token]) -> list[Token]:
     """Without "Just to confirm:", "Please note that" and the like, as often as they come."""
     aside = 0
     for at, token in enumerate(tokens[:INTRODUCTION]):
-        if not token.kind & TALK and token.raw:
+        if (not token.kind & TALK and token.raw) or token.raw == "but":
             return tokens
         aside |= token.kind & ASIDE
         if aside and (token.kind & (BREAK | HALT) or token.raw == "that"):
             rest = tokens[at + 1 :]
-            if not any(each.kind & SAID for each in rest):
-                return tokens
+            said = sum([1 for each in rest if each.kind & SAID])
+            if not said or (not at and token.kind & END and (token.raw in ADDING or said < LEAST_SAID)):
+                return tokens  # "Add: an index", "Update: src/main"
             corrects = any(each.raw in CORRECTING for each in tokens[: at + 1])
             return _without_introduction(_as_of_now(rest) if corrects else rest)
     return tokens
 
 
+ADDING, LEAST_SAID = frozenset(("add", "added", "adding", "found")), 3
 CORRECTING = frozenset(("correction", "correcting", "corrected", "update"))
 
 
@@ -496,7 +579,7 @@ def _without_postscript(tokens: list[Token]) -> list[Token]:
     end = next((back for back, token in enumerate(reversed(tokens)) if token.raw), 0)
     tokens = tokens[: len(tokens) - end]
     for back in range(1, min(POSTSCRIPT, len(tokens) - 1) + 1):
-        if not tokens[-back].kind & TALK:
+        if not tokens[-back].kind & TALK or tokens[-back].raw == "but":
             return tokens
         before = tokens[-back - 1].kind
         if before & BREAK and not before & END and any(token.kind & ASIDE for token in tokens[-back:]):

@@ -41,7 +41,11 @@ EMPTY = frozenset(
     """.split()
 )
 # Prepositions of other languages by the English ones that bind alike.
-LEADS = dict.fromkeys("von vom de del du des".split(), "of") | dict.fromkeys("am im um in en w".split(), "in")
+LEADS = (
+    dict.fromkeys("von vom de del du des".split(), "of")
+    | dict.fromkeys("am im um in en w".split(), "in")
+    | dict.fromkeys("al zum zur au aux".split(), "to")
+)
 # With "'s" they mean "is".
 SUBJECTS = frozenset("there it that he she what here where".split())
 # Their dot ends no sentence.
