@@ -158,6 +158,12 @@ def test_a_newer_value_replaces_an_older_one() -> None:
         ("Ana lives in Berlin", "Ana moved to Munich", "place"),
         ("The account manager of Acme is Ana", "The account manager of Acme is now Ben", "value"),
         ("Export is enabled", "Export is disabled", "value"),
+        (
+            "Updated default kubectl from 1.24.12 to 1.24.13.",
+            "Updated default kubectl from 1.24.13 to 1.24.14.",
+            "version",
+        ),
+        ("The kernel is 6.1.12", "The kernel is now 6.2.10", "version"),
         ("Ticket 4711 of Acme is open", "Ticket 4711 of Acme is now closed", "value"),
         ("Acme is a bronze customer", "Acme is now a gold customer", "value"),
         ("The portal at Acme runs version v5.24.8", "The portal at Acme now runs version v7.19.3", "version"),

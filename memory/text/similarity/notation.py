@@ -4,6 +4,7 @@ Works on the tokens of a statement: "1,200,000", "1 200 000" and "1.2 million" b
 "May 5th, 2027", "5 May 2027" and "2027-05-05". What is not understood stays as it is written.
 """
 # ruff: noqa: RUF001 -- the signs are meant
+# ruff: noqa: SIM905 -- a list of words is read as words, without quotes
 
 import re
 from collections.abc import Callable, Sequence
@@ -17,6 +18,7 @@ from memory.text.similarity.tokens import (
     PERIODIC,
     REPLACES,
     SPANNING,
+    UNKNOWN,
     VALUE,
     Token,
     value_token,
@@ -319,6 +321,8 @@ def _date(tokens: Sequence[Token], at: int) -> Found | None:
     for form, order in () if tokens[at].word.isalnum() else WRITTEN_DATES:
         found = form.fullmatch(tokens[at].word)
         if found:
+            if form is DOTTED and not _is_a_dotted_date(tokens, at, *found.groups()):
+                return [value_token(tokens[at].word, tokens[at].raw, "version")], at + 1
             given, month, day = (int(found.groups()[place]) for place in order)
             if form is SLASHED and month <= 12 and day <= 12 and month != day:
                 return None
@@ -341,6 +345,34 @@ def _date(tokens: Sequence[Token], at: int) -> Found | None:
     year = _raw(tokens, end) if YEAR.fullmatch(_raw(tokens, end)) else ""
     size = bool(year) + (bool(year) and _raw(tokens, end + 1) == "r")  # "2027 r." in Polish
     return [_day_token(month, day, year, tokens[at].raw)], end + size
+
+
+def _is_a_dotted_date(tokens: Sequence[Token], at: int, day: str, month: str, year: str) -> bool:
+    """Whether three numbers with dots are a day: with its year of four digits, or, where nothing speaks of a version,
+    written in pairs of digits or behind a word for a date."""
+    if int(day) > LAST_DAY or int(month) > LAST_MONTH:
+        return False
+    if len(year) == len("2027"):
+        return True
+    before = tokens[at - 1] if at else None
+    if any(token.raw in OF_VERSIONS for token in tokens) or (before and before.kind & UNKNOWN):
+        return False
+    return bool(len(day) == len(month) == len(year) or (before and before.raw in BEFORE_A_DATE))
+
+
+LAST_DAY, LAST_MONTH = 31, 12
+OF_VERSIONS = frozenset(
+    """
+    version versions release releases kernel firmware driver library package build patch upgrade upgraded downgrade
+    downgraded bump bumped upstream runtime sdk api compiler python node kubernetes linux debian ubuntu java
+    """.split()
+)
+BEFORE_A_DATE = frozenset(
+    """
+    on since until till by before after from due dated am vom zum bis ab seit den der bis le du au dès el del desde
+    hasta dnia od do z na termin datum fecha date data
+    """.split()
+)
 
 
 def _day_token(month: int, day: int, year: str, raw: str) -> Token:
