@@ -223,6 +223,50 @@ def test_two_that_small_words_tell_apart_are_not_one(cause: str) -> None:
             assert reconcile(said).merges == (), pair
 
 
+# Each claims something of its own, by what makes it seem that the newer replaces the older.
+UNRELATED = {
+    "a label alone": [
+        ("# TODO(b/117299409):", "# TODO(b/78648703): Remove when the deprecated flag is gone."),
+        ("Linux build:", "Windows build: The runner was fixed."),
+        ("settings: upgraded to Python 3.11", "settings: changed dependency on Django to 5.2"),
+        ("debian/rules: upgraded to Policy 1.17", "debian/rules: changed dependency on 'debhelper' to '(>= 4.1)'"),
+    ],
+    "instead of what another text says": [
+        ("Configure with --enable-checking=release.", "Configure instead with --with-libphobos-druntime-only=yes."),
+        ("Use CURSES_INCLUDE_DIRS instead.", "Use CURSES_LIBRARIES instead."),
+        ("Call foo_bar() instead.", "Call baz_qux() instead."),
+    ],
+    "New in a name": [
+        ("Jersey's tax rate is 20%", "New Jersey's tax rate is 6%"),
+        ("The capital of Mexico is Mexico City", "The capital of New Mexico is Santa Fe"),
+        ("The mayor of Orleans is Serge", "The mayor of New Orleans is LaToya"),
+    ],
+    "the number of a condition, or of a numbered thing": [
+        ("Returns a true value if OBJ is ten characters.", "Returns a true value if OBJ is zero characters."),
+        ("Fails if the count is 3", "Fails if the count is 4"),
+        ("Read it when a module is loaded (method one)", "Read it when a module is loaded (method two)"),
+        ("Fix PR ld/13302, taken from the trunk.", "Fix PR ld/28348, taken from the trunk. Closes: #994530."),
+        ("Fixed in version: 0.45", "Fixed in version: 0.12"),
+    ],
+    "nothing that is named": [
+        ("The default is 0.", "The default is 65536."),
+        ("The default value in this file is 5.", "The default value in this file is 6."),
+        ("El valor predeterminado es 10.", "El valor predeterminado es 20."),
+        ("La valeur par défaut est 3.", "La valeur par défaut est 4."),
+        ("Die Voreinstellung ist 3000.", "Voreinstellung ist 500."),
+    ],
+}
+
+
+@pytest.mark.parametrize("cause", UNRELATED)
+def test_what_only_seems_to_be_about_the_same_replaces_nothing(cause: str) -> None:
+    for one, other in UNRELATED[cause]:
+        for pair in ((one, other), (other, one)):
+            said = [Statement(UUID(int=n + 1), text, START + timedelta(minutes=n)) for n, text in enumerate(pair)]
+            found = reconcile(said)
+            assert (found.merges, found.superseded) == ((), ()), pair
+
+
 def test_each_of_the_two_is_kept() -> None:
     for one, other in (
         *SWAPPED,

@@ -8,9 +8,11 @@ under a condition (over $100) claims nothing: a newer event replaces no older on
 # ruff: noqa: SIM905 -- a list of words is read as words, without quotes
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache
+from itertools import takewhile
 
 from memory.text.similarity import values
 from memory.text.similarity.statements import Leaf, Spoken
@@ -20,6 +22,7 @@ from memory.text.similarity.tokens import (
     BITS,
     BREAK,
     CAPITAL,
+    COMMON,
     END,
     FILLER,
     HAPPENS,
@@ -79,6 +82,7 @@ SALT = {name: code_of(f"claim {name}") for name in (*SORTS, "slot", "preference"
 SLOT = code_of("claimed here")
 MOST_RUNS = 6
 MOST_IN_A_NAME, MOST_ASSIGNED = 4, 6
+FEWEST_NAMED = 2
 ALIKE = 0.75
 # "2026/0318" and "2026/0381", "A12" and "A21": a name of letters or strokes and digits.
 CODE = re.compile(r"(?=.*[^\W\d]|.*/)(?=.*\d)[\w/.-]{3,}")
@@ -181,7 +185,7 @@ def status(said: Spoken, raws: set[str]) -> Slot | None:
     if len(found) > 1:
         apart = [(at, size) for at, size in found if not any(a < at < a + s for a, s in found)]
     stated = [(at, size) for at, size in apart if _is_stated(tokens, at, size) or _is_done(tokens, at)]
-    if len(stated) != 1 or raws & values.REPORTING:
+    if len(stated) != 1 or raws & values.REPORTING or tokens[0].raw == "there":  # some are running, others stopped
         return None
     [(at, size)] = stated
     if any(token.raw in CONDITIONS for token in tokens[:at]):
@@ -309,7 +313,7 @@ def _switched(tokens: list[Token], raws: set[str]) -> Slot | None:
 
 
 def _defined(before: list[Token], after: list[Token]) -> Slot:
-    before = [token for token in before if token.raw not in ("new", "current")]
+    before = [token for at, token in enumerate(before) if token.raw not in NEWER or is_new_in_a_name(before, at)]
     end = len(before) + len(after)
     return Slot("slot", "value", [*before, *after], len(before), end, explicit=True, sort=_sort_of(after))
 
@@ -335,7 +339,7 @@ def assigned(said: Spoken, raws: set[str]) -> Slot | None:
     named = 0 < len(name) <= MOST_ASSIGNED and all(token.kind & (WORD | VALUE | PREPOSITION) for token in name)
     if not named or len(value) != 1 or not NO_ASSIGNMENT.isdisjoint(raws) or "http" in name[0].raw:
         return None
-    if tokens[at].raw != "=" and not value[0].mask:
+    if tokens[at].raw != "=" and (not value[0].mask or name[0].raw in values.PROGRESS):  # "fixed in version: 3.2"
         return None
     return Slot("slot", "value", tokens, start, len(tokens), explicit=True, sort=f"assigned {value[0].mask}")
 
@@ -481,7 +485,15 @@ def claims_of(said: Spoken) -> list[Claim]:
         slot = claims(said, raws) if kinds & bit else None
         if slot:
             found.append(_claim(tokens, slot))
-    return found
+    return [claim for claim in found if not ("instead" in raws and _is_instead_of_nothing(tokens, claim.rest))]
+
+
+def _is_instead_of_nothing(tokens: list[Token], rest: tuple[Token, ...]) -> bool:
+    """Whether "instead" points to what stands in another text: "use X instead" names nothing that X is used for."""
+    at = next(at for at, token in enumerate(tokens) if token.raw == "instead")
+    named = any(token.kind & (CAPITAL | PRONOUN) and at for at, token in enumerate(rest))
+    nouns = [token for token in rest if token.kind & WORD and not token.kind & (BREAK | PREPOSITION)]
+    return [token.raw for token in tokens[at + 1 : at + 2]] != ["of"] and not named and len(nouns) < FEWEST_NAMED
 
 
 def _was_to_be(tokens: list[Token]) -> bool:
@@ -572,6 +584,35 @@ ADJECTIVAL = DEFINITE | ARTICLES
 NEWER = frozenset({"new", "current"})
 
 
+def is_new_in_a_name(tokens: Sequence[Token], at: int) -> bool:
+    """Whether it is the "New" of "New Jersey"."""
+    if not (tokens[at].raw in NEWER and tokens[at].kind & CAPITAL and at + 1 < len(tokens)):
+        return False
+    follows = tokens[at + 1]
+    return bool(follows.kind & CAPITAL and follows.kind & WORD and not tokens[at].kind & BREAK)
+
+
+def names_a_thing(claim: Claim) -> bool:
+    """Whether it is said of something that is named there: "the default", "the value in this file" name nothing."""
+    said = [(at, token) for at, token in enumerate(claim.rest) if token.kind & SAID and token.raw]
+    if not said or any(token.kind & (VALUE | OWNS | PRONOUN) for token in claim.rest if token.raw):
+        return True
+    raws = [token.raw for _, token in said if token.concept and token.raw not in NOT_NAMING]
+    start = next((at for at, token in enumerate(claim.rest) if token.raw in POINTING), len(claim.rest))
+    pointed = {token.raw for token in takewhile(lambda token: token.kind & WORD, claim.rest[start + 1 :])}
+    return not (set(raws) - pointed <= NAMELESS and not NAMELESS.isdisjoint(raws))
+
+
+POINTING = frozenset(("this", "these", "that", "those"))
+NAMELESS = frozenset(
+    """
+    default defaults value values valor valores predeterminado predeterminada defecto omisión valeur valeurs défaut
+    standardwert standardwerte vorgabe vorgabewert voreinstellung wert wartość wartości domyślna domyślną domyślne
+    """.split()
+)
+NOT_NAMING = values.COPULAS | values.NOW | values.CHANGES | frozenset("por par by defaults set".split())
+
+
 def _is_newer(tokens: list[Token], at: int) -> bool:
     """Whether it is the "new" of "her new phone number": what there is one of has got another value."""
     token = tokens[at]
@@ -628,6 +669,8 @@ def _states(tokens: list[Token], since: int, first: int, end: int, sort: str) ->
     if not COMPARING.isdisjoint([token.raw for token in tokens[max(0, first - 2) : first]]):
         return False
     before, behind = [token.raw for token in tokens[since:first]], [token.raw for token in tokens[end:]]
+    if sort not in ("date", "time") and _is_in_a_condition(tokens, first):
+        return False
     if sort in ("date", "time"):
         return (
             not DATING.isdisjoint(before)
@@ -640,6 +683,12 @@ def _states(tokens: list[Token], since: int, first: int, end: int, sort: str) ->
     if first == 1 and tokens[0].kind & PREPOSITION:
         return not SAYING.isdisjoint(behind)
     return not SAYING.isdisjoint(before) or (first == 0 and end < len(tokens) and tokens[end].raw in values.COPULAS)
+
+
+def _is_in_a_condition(tokens: list[Token], at: int) -> bool:
+    """Whether the value is that of a condition: "returns true if the size is 10"."""
+    start = max((place + 1 for place in range(at) if tokens[place].kind & BREAK), default=0)
+    return any(token.raw in values.CONDITIONAL for token in tokens[start:at])
 
 
 def happened(tokens: list[Token]) -> bool:
@@ -695,7 +744,16 @@ def sort_at(tokens: list[Token], at: int) -> str:
         return "percent"
     if any(each.word in values.MONTHS and each.kind & VALUE for each in near):
         return "date"
-    return "" if before and _names(before) else "number"
+    if not before:
+        return "number"
+    return "" if _names(before) or _counts_off(before, token, last=not after) else "number"
+
+
+def _counts_off(noun: Token, number: Token, *, last: bool) -> bool:
+    """Whether it says which of several is meant: "method two"."""
+    ends = last or number.kind & BREAK
+    plain = noun.kind & COMMON and not noun.kind & (PREPOSITION | BREAK) and noun.raw not in SAYING
+    return bool(ends and plain and number.raw in values.NUMBER_WORDS)
 
 
 YEAR = re.compile(r"\d{4}")

@@ -24,6 +24,7 @@ from memory.text.similarity.claims import (
     former_value_left_out,
     happened,
     is_adjective,
+    is_new_in_a_name,
     said_tokens,
     sort_at,
     status,
@@ -55,6 +56,7 @@ from memory.text.similarity.tokens import (
     WORD,
     Token,
     code_of,
+    proper,
     salt_of,
     word_token,
 )
@@ -464,7 +466,8 @@ def topics_of(said: Spoken) -> list[Claim]:
     clauses = clauses_of(said)
     if len(clauses) > 1:
         renewed = any(token.raw in RENEWED for token in said.tokens)
-        news = [claim for each in clauses for claim in topics_of(each) if claim.explicit or renewed]
+        saying = [each for each in clauses if not _is_a_label(each.tokens)]
+        news = [claim for each in saying for claim in topics_of(each) if claim.explicit or renewed]
         return [replace(claim, explicit=True, is_part=True) for claim in news]
     if said.strict or said.kinds & ASKS or not said.kinds & (VALUE | CAPITAL | STATUS) or len(said.tokens) > LONGEST:
         return []
@@ -513,6 +516,16 @@ def topics_of(said: Spoken) -> list[Claim]:
         if sort in ("date", "time"):
             found += _dated(rest, tokens[start:end], sort, raws)
     return [*found, *_defined(tokens, raws, marked=dated), *_placed(tokens, raws, marked=marked)]
+
+
+def _is_a_label(tokens: list[Token]) -> bool:
+    """Whether it only says what follows is about: "X11 GUI:" and "TODO(b/78648703):" claim nothing."""
+    few = sum([1 for token in tokens if token.kind & SAID]) <= MOST_IN_A_LABEL
+    verbless = (STATING | FINITE | PLACED_BY).isdisjoint([token.raw for token in tokens])
+    return few and verbless and not any(token.kind & BREAK for token in tokens[:-1])
+
+
+MOST_IN_A_LABEL = 4
 
 
 def _of_what_changed(tokens: list[Token]) -> list[Token]:
@@ -647,9 +660,12 @@ def _defined(tokens: list[Token], raws: set[str], *, marked: bool) -> list[Claim
     value, explicit = tokens[at + 1 :], False
     if not at or tokens[at].raw in ("moved", "relocated", "transferred"):
         return []  # to a place, which is not what it is
+    if tokens[at - 1].kind & BREAK:
+        return []  # "settings: upgraded to 3.11" says of no one thing what it is
+    between: list[Token] = []
     if tokens[at].raw in values.CHANGES:
         to = next((place for place in range(at, len(tokens)) if tokens[place].raw in ("to", "into")), 0)
-        value, explicit = tokens[to + 1 :], bool(to)
+        value, explicit, between = tokens[to + 1 :], bool(to), tokens[at + 1 : to]
         if not to:
             return []
     said = [token for token in value if token.kind & SAID]
@@ -664,7 +680,7 @@ def _defined(tokens: list[Token], raws: set[str], *, marked: bool) -> list[Claim
     if any(map(judges, said)) and not any(token.raw in OF_A_STATE for token in tokens[:at]):
         sort, plain = f"{sort} judged", False
     explicit = explicit or marked or value[0].raw in values.NOW or plain
-    return topic(tokens[:at], said, f"defined {sort}", "value", explicit=explicit)
+    return topic([*tokens[:at], *between], said, f"defined {sort}", "value", explicit=explicit)
 
 
 def _is_limited(value: Sequence[Token]) -> bool:
@@ -868,6 +884,7 @@ def _lies_ahead(tokens: Sequence[Token], raws: set[str]) -> bool:
 def topic(
     rest: list[Token], given: Sequence[Token], sort: str, why: str, *, explicit: bool, is_part: bool = False
 ) -> list[Claim]:
+    rest = [replace(proper(token), raw="New") if is_new_in_a_name(rest, at) else token for at, token in enumerate(rest)]
     kept = [token for token in rest if token.raw not in LIGHT]
     if not MARKING.isdisjoint([token.raw for token in kept]):
         kept = [token for at, token in enumerate(rest) if not _is_dropped(rest, at) and token.raw not in LIGHT]

@@ -319,7 +319,7 @@ def placed_apart(one: Part, other: Part) -> bool:
         return False
     led, bare = (one, other) if one.lead else (other, one)
     if not bare.lead:
-        return led.lead in PLACING and bare.after_verb and not led.after_verb
+        return led.lead in PLACING and bare.after_verb
     return {one.lead, other.lead} == ON_OR_IN
 
 

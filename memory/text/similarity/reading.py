@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory.text.similarity.changes import Against, against, bag_of, parts_of_bag
-from memory.text.similarity.claims import Claim, claims_of
+from memory.text.similarity.claims import Claim, claims_of, names_a_thing
 from memory.text.similarity.frames import framed
 from memory.text.similarity.gist import gist_of, is_under_way, topics_of
 from memory.text.similarity.ordering import same_order
@@ -238,7 +238,7 @@ class Reading:
         if bag:
             self.bags.add(number, bag, *parts_of_bag(said))
         found = against(said) if said.kinds & OPPOSING else []
-        claims = [*claims_of(said), *topics_of(said), *framed(said)]
+        claims = [claim for claim in (*claims_of(said), *topics_of(said), *framed(said)) if names_a_thing(claim)]
         for each in consequences(said):
             news = [*claims_of(each), *topics_of(each), *framed(each)]
             claims += [replace(claim, is_part=True) for claim in news if claim.explicit]
