@@ -231,6 +231,17 @@ UNRELATED = {
         ("settings: upgraded to Python 3.11", "settings: changed dependency on Django to 5.2"),
         ("debian/rules: upgraded to Policy 1.17", "debian/rules: changed dependency on 'debhelper' to '(>= 4.1)'"),
     ],
+    "states that do not exclude each other": [
+        ("Certificate is required.", "Certificate was revoked"),
+        ("The passport is required.", "The passport has expired."),
+        ("The account is locked.", "The account is paid."),
+        ("The document is signed", "The document is public"),
+        ("The room is booked", "The room is locked"),
+        ("The printer isn't available", "The printer is not locked"),
+        ("The disk is encrypted", "The disk is full"),
+        ("The library is supported", "The library is released"),
+        ("There are running jobs.", "There are stopped jobs."),
+    ],
     "instead of what another text says": [
         ("Configure with --enable-checking=release.", "Configure instead with --with-libphobos-druntime-only=yes."),
         ("Use CURSES_INCLUDE_DIRS instead.", "Use CURSES_LIBRARIES instead."),

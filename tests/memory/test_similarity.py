@@ -158,6 +158,9 @@ def test_a_newer_value_replaces_an_older_one() -> None:
         ("Ana lives in Berlin", "Ana moved to Munich", "place"),
         ("The account manager of Acme is Ana", "The account manager of Acme is now Ben", "value"),
         ("Export is enabled", "Export is disabled", "value"),
+        ("The repo is private", "The repo is public", "value"),
+        ("The form is optional", "The form is required", "value"),
+        ("The account is locked", "The account is now unlocked", "value"),
         (
             "Updated default kubectl from 1.24.12 to 1.24.13.",
             "Updated default kubectl from 1.24.13 to 1.24.14.",

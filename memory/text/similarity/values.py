@@ -330,47 +330,55 @@ STATUSES = {
             stock, in trial, on trial, under review, under repair, under construction, awaiting payment, awaiting
             approval, awaiting delivery, pending, shipped, dispatched, sent, delivered, returned, packed,
             processing, processed, cancelled, canceled, completed, done, draft, approved, rejected, accepted,
-            published, archived, locked, unlocked, paid, unpaid, overdue, signed, unsigned, verified, unverified,
-            confirmed, live, deprecated, retired, planned, escalated, waiting, waiting for the customer, waiting for
-            customer, waiting for us, ready, failed, passed, trial, churned, occupied, vacant, full, empty, true,
-            false, on, off, lost, won, merged, deployed, released, launched, ordered, installed, fixed, repaired,
-            broken, working, refunded, delayed, postponed, finished, complete, incomplete, sold, sold out, reserved,
-            booked, cleared, settled, under investigation, under way, out of order, out of service, in service, in
-            preparation, on leave, on vacation, on schedule, on track, at risk, assigned, unassigned, required,
-            optional, allowed, forbidden, mandatory, terminated, unresolved, unfixed, placed, supported,
-            unsupported, encrypted, unencrypted, known, unknown, up, free, busy, missing, found, arrived, filled,
-            for sale, clear, todo, to do, in negotiation, under negotiation, under discussion, not started, on sale,
-            on order, on strike, on display, over, ongoing, still ongoing, taken, gone, back, in place, under
-            maintenance, back in stock, back in service, back online, back up, up and running, in operation,
-            operational, up for review, in the mail, in the post, on its way, en route, out for delivery, handed
-            over, picked up, put down, worked out, underway, awaiting signature, awaiting review, awaiting feedback,
-            awaiting shipment, waiting for approval, waiting for review, waiting for shipment, waiting for delivery,
-            waiting for payment, pending approval, pending review, pending payment, halted, resumed, frozen,
-            finalized, finalised, abandoned, quarantined, contained, extinguished, evacuated, demolished, rebuilt,
-            restored, recovered, issued, applied for, half finished, half done, under evaluation, scrapped, shelved,
-            decommissioned, reverted, rolled back, open source, closed
-            source, discontinued, ratified, repealed, dismissed, acquitted, laid off, ready to ship, ready for
-            pickup, blocked off, passable, impassable, on duty, off duty, at large, in custody, at home, at sea, in
+            published, archived, paid, unpaid, overdue, signed, unsigned, confirmed, live, deprecated, retired,
+            planned, escalated, waiting, waiting for the customer, waiting for customer, waiting for us, ready,
+            failed, passed, trial, churned, occupied, vacant, full, empty, true, false, on, off, lost, won, merged,
+            deployed, released, launched, ordered, installed, fixed, repaired, broken, working, refunded, delayed,
+            postponed, finished, complete, incomplete, sold, sold out, reserved, booked, cleared, settled, under
+            investigation, under way, out of order, out of service, in service, in preparation, on leave, on
+            vacation, on schedule, on track, at risk, assigned, unassigned, terminated, unresolved, unfixed, placed,
+            up, free, busy, missing, found, arrived, filled, for sale, clear, todo, to do, in negotiation, under
+            negotiation, under discussion, not started, on sale, on order, on strike, on display, over, ongoing,
+            still ongoing, taken, gone, back, in place, under maintenance, back in stock, back in service, back
+            online, back up, up and running, in operation, operational, up for review, in the mail, in the post, on
+            its way, en route, out for delivery, handed over, picked up, put down, worked out, underway, awaiting
+            signature, awaiting review, awaiting feedback, awaiting shipment, waiting for approval, waiting for
+            review, waiting for shipment, waiting for delivery, waiting for payment, pending approval, pending
+            review, pending payment, halted, resumed, frozen, finalized, finalised, abandoned, quarantined,
+            contained, extinguished, evacuated, demolished, rebuilt, restored, recovered, issued, applied for, half
+            finished, half done, under evaluation, scrapped, shelved, decommissioned, reverted, rolled back,
+            discontinued, ratified, repealed, dismissed, acquitted, laid off, ready to ship, ready for pickup,
+            blocked off, passable, impassable, on duty, off duty, at large, in custody, at home, at sea, in
             hospital, out of hospital, in force, in effect, revoked, granted, requested, submitted, scheduled,
             started, uninstalled, received, answered, unanswered, unfinished, awarded, at customs, in customs,
             drafted, ready for review, ready for use, ready for collection, ready for delivery, ready for testing,
             ready for production, ready for approval, ready for release, ready for sale, w toku, w realizacji, w
             trakcie realizacji, discharged from hospital, discharged from the hospital, connected, disconnected,
-            stable, unstable, up to date, outdated, public, private, offen, geschlossen, erledigt, aktiv, inaktiv,
-            bezahlt, unbezahlt, storniert, geliefert, versandt, bestellt, repariert, freigegeben, entsperrt,
-            angenommen, aufgehoben, kaputt, in ordnung, in arbeit, in prüfung, reparado, reparada, averiado,
-            averiada, en curso, en revisión, approuvé, approuvée, rejeté, rejetée, envoyé, envoyée, résolu, résolue,
-            réparé, réparée, zatwierdzony, zatwierdzona, zatwierdzone, verfügbar, ausverkauft, genehmigt, abgelehnt,
-            gesperrt, fertig, in bearbeitung, gelöst, behoben, defekt, abierto, abierta, cerrado, cerrada,
-            pendiente, entregado, entregada, enviado, enviada, pagado, pagada, cancelado, cancelada, activo, activa,
-            inactivo, inactiva, disponible, agotado, agotada, aprobado, aprobada, rechazado, rechazada, resuelto,
-            resuelta, terminado, terminada, otwarty, otwarta, otwarte, zamknięty, zamknięta, zamknięte, aktywny,
-            aktywna, aktywne, nieaktywny, nieaktywna, opłacony, opłacona, opłacone, nieopłacony, nieopłacona,
-            nieopłacone, dostarczony, dostarczona, dostarczone, wysłany, wysłana, wysłane, anulowany, anulowana,
-            anulowane, gotowy, gotowa, gotowe, zakończony, zakończona, zakończone, dostępny, dostępna, dostępne,
-            niedostępny, niedostępna, niedostępne, ouvert, ouverte, fermé, fermée, livré, livrée, payé, payée,
-            annulé, annulée, expédié, expédiée, terminé, terminée, en cours, en attente, actif, inactif
+            stable, unstable, offen, geschlossen, erledigt, aktiv, inaktiv, bezahlt, unbezahlt, storniert,
+            geliefert, versandt, bestellt, repariert, freigegeben, angenommen, aufgehoben, kaputt, in ordnung, in
+            arbeit, in prüfung, reparado, reparada, averiado, averiada, en curso, en revisión, approuvé, approuvée,
+            rejeté, rejetée, envoyé, envoyée, résolu, résolue, réparé, réparée, zatwierdzony, zatwierdzona,
+            zatwierdzone, verfügbar, ausverkauft, genehmigt, abgelehnt, fertig, in bearbeitung, gelöst, behoben,
+            defekt, abierto, abierta, cerrado, cerrada, pendiente, entregado, entregada, enviado, enviada, pagado,
+            pagada, cancelado, cancelada, activo, activa, inactivo, inactiva, disponible, agotado, agotada,
+            aprobado, aprobada, rechazado, rechazada, resuelto, resuelta, terminado, terminada, otwarty, otwarta,
+            otwarte, zamknięty, zamknięta, zamknięte, aktywny, aktywna, aktywne, nieaktywny, nieaktywna, opłacony,
+            opłacona, opłacone, nieopłacony, nieopłacona, nieopłacone, dostarczony, dostarczona, dostarczone,
+            wysłany, wysłana, wysłane, anulowany, anulowana, anulowane, gotowy, gotowa, gotowe, zakończony,
+            zakończona, zakończone, dostępny, dostępna, dostępne, niedostępny, niedostępna, niedostępne, ouvert,
+            ouverte, fermé, fermée, livré, livrée, payé, payée, annulé, annulée, expédié, expédiée, terminé,
+            terminée, en cours, en attente, actif, inactif
         """,
+        "requirement": "required, optional, mandatory",
+        "permission": "allowed, forbidden",
+        "visibility": "public, private",
+        "knowledge": "known, unknown",
+        "encryption": "encrypted, unencrypted",
+        "verification": "verified, unverified",
+        "lock": "locked, unlocked, gesperrt, entsperrt",
+        "currency": "up to date, outdated",
+        "licence": "open source, closed source",
+        "support": "supported, unsupported",
         "time kept": "behind schedule, ahead of schedule",
         "budget": "over budget, under budget, on budget",
         "compatibility": "compatible, incompatible",
