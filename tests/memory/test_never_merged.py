@@ -252,6 +252,16 @@ UNRELATED = {
         ("The capital of Mexico is Mexico City", "The capital of New Mexico is Santa Fe"),
         ("The mayor of Orleans is Serge", "The mayor of New Orleans is LaToya"),
     ],
+    "a negation of something else": [
+        ("Implement the `~` operator.", "Implement the `IS NOT` operator."),
+        ("No, Ana is in Rome.", "Ana is in Rome."),
+        ("I can't close the door", "I can't open the door"),
+        ("She won't open the window", "She won't close the window"),
+        ("XXX not implemented", "XXX: implement"),
+        ("premature eof (in CRC)", "premature eof (no CRC)"),
+        ("Things I'd like to see:", "Things I don't want to see."),
+        ("People I trust", "People I don't trust"),
+    ],
     "the number of a condition, or of a numbered thing": [
         ("Returns a true value if OBJ is ten characters.", "Returns a true value if OBJ is zero characters."),
         ("Fails if the count is 3", "Fails if the count is 4"),

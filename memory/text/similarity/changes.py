@@ -14,6 +14,7 @@ from operator import or_
 
 from memory.text.similarity import values
 from memory.text.similarity.gist import clauses_of, in_order, meant, without_time
+from memory.text.similarity.ordering import parts_of
 from memory.text.similarity.phrasing import rephrased
 from memory.text.similarity.statements import Spoken
 from memory.text.similarity.tokens import (
@@ -21,7 +22,9 @@ from memory.text.similarity.tokens import (
     BITS,
     BREAKING,
     CAPITAL,
+    COMMON,
     DIRECTION,
+    END,
     NEGATION,
     PAST,
     PREPOSITION,
@@ -76,6 +79,7 @@ class Against:
     denied: bool
     rest: tuple[Token, ...]
     is_part: bool = False
+    none_of: int = 0  # the concept behind "no"
 
 
 def bag_of(said: Spoken) -> int:
@@ -168,14 +172,27 @@ def _spelled(token: Token) -> str:
 def _denied(tokens: list[Token]) -> list[Against]:
     """The statement without its one negation."""
     places = [at for at, token in enumerate(tokens) if token.kind & NEGATION]
-    if len(places) != 1 or tokens[places[0]].word not in DENIALS:
+    if len(places) != 1 or tokens[places[0]].word not in DENIALS or _is_a_heading(tokens):
         return []
+    none_of = next((token.concept for token in tokens[places[0] + 1 :] if token.kind & SAID), 0)
+    none_of = none_of if tokens[places[0]].word == "no" else 0
     rest = tuple(token for token in tokens if not token.kind & NEGATION and token.raw not in BESIDE)
     if not any(token.kind & WORD for token in rest):
         return []
     held = _held(tokens, places[0])
     worded = rephrased(held, reduce(or_, [token.kind for token in held]))
-    return [Against((_sum(each),), True, tuple(each)) for each in ([rest] if worded is held else [rest, worded])]
+    forms = [rest] if worded is held else [rest, worded]
+    return [Against((_sum(each),), True, tuple(each), none_of=none_of) for each in forms]
+
+
+def _is_a_heading(tokens: list[Token]) -> bool:
+    """Whether it names things that somebody does something to, as "things I don't want to see" does."""
+    first, second = (*tokens, tokens[-1])[:2]
+    several = first.raw.endswith("s") or first.raw in OF_SEVERAL
+    return several and bool(first.kind & COMMON and second.kind & PRONOUN and not first.kind & BREAKING)
+
+
+OF_SEVERAL = frozenset("people men women children everything everyone something someone what".split())
 
 
 def _held(tokens: list[Token], place: int) -> list[Token]:
@@ -259,8 +276,24 @@ def opposite(what: Against, other: Spoken) -> bool:
     if persons[0] != persons[1]:
         return False
     one, two = (meant(each) for each in (what.rest, other.tokens))
+    if _is_done_there(what.rest, other.tokens) or (what.none_of and _lead(one, what) != _lead(two, what)):
+        return False
     shown = [[token.code for token in each if token.kind & SAID and token.code] for each in (one, two)]
     return shown[0] == shown[1][: len(shown[0])] or in_order(one, two)
+
+
+def _is_done_there(rest: Sequence[Token], other: Sequence[Token]) -> bool:
+    """Whether what is not done is, in the other, told to be done: "not implemented", "implement"."""
+    at = next((at + 1 for at, token in enumerate(other[:-1]) if token.kind & END), 0)
+    told = other[at]
+    return not told.raw.endswith("ed") and any(
+        token.concept == told.concept and token.raw != told.raw and token.raw.endswith("ed") for token in rest
+    )
+
+
+def _lead(tokens: Sequence[Token], what: Against) -> str:
+    """The preposition in front of what there is none of: "no CRC" is not against "in CRC"."""
+    return next((part.lead for part in parts_of(tokens, SAID) if part.code == what.none_of), "")
 
 
 def is_a_journey(said: Spoken) -> bool:

@@ -143,13 +143,14 @@ def _lookup_form(token: Token) -> str:
 
 
 HAS = frozenset("has have had".split())
+BEFORE_A_VERB = frozenset("do does did can could may might must should shall will would".split())
 
 
 def _without_denial(tokens: list[Token]) -> Iterator[Token]:
     """ "Not open" is closed, and "not locked" unlocked; "not open any longer" speaks of a change."""
     at, over = 0, any(token.raw in ("anymore", "longer") for token in tokens)
     while at < len(tokens):
-        other, has = "", at and tokens[at - 1].raw in HAS
+        other, has = "", at and (tokens[at - 1].raw in HAS or _is_done_to(tokens, at + 1))
         if (
             tokens[at].word == "not"
             and at + 1 < len(tokens)
@@ -163,6 +164,15 @@ def _without_denial(tokens: list[Token]) -> Iterator[Token]:
         else:
             yield tokens[at]
         at += 2 if other else 1
+
+
+def _is_done_to(tokens: list[Token], at: int) -> bool:
+    """Whether the word there is a verb with what it is done to: "cannot open the door" is not "cannot close" it."""
+    if at < 2 or at + 1 >= len(tokens) or tokens[at - 2].raw not in BEFORE_A_VERB or tokens[at].kind & BREAKING:
+        return False
+    what = tokens[at + 1]
+    named = what.kind & (CAPITAL | PRONOUN | VALUE) and what.mask not in ("date", "time")
+    return what.raw in words.ARTICLES or bool(named)
 
 
 def _without_none(tokens: list[Token]) -> list[Token]:

@@ -82,6 +82,8 @@ OBJECTS = frozenset(
     ["me", "you", "him", "her", "us", "them", "myself", "yourself", "himself", "herself", "ourselves", "themselves"]
 )
 JUST = b"just"
+# "No, Ana is in Rome" denies what somebody else said.
+ANSWER = replace(word_token("no-answer"), raw="no,")
 POSSESSIVES = frozenset("my your his her our their".split())
 SPEAKERS = frozenset("i we you".split())
 POINTERS = frozenset("it this that these those".split())
@@ -220,13 +222,16 @@ class Spoken:
     def mode(self) -> tuple[tuple[str, int], ...]:
         """How it is said to be, by words that name nothing: still to be done, becoming, too much, on or in."""
         found = [(word, 0) for token in self.tokens if (word := BECOMING.get(token.raw))]
-        for before, token in pairwise(self.tokens):
+        for at, (before, token) in enumerate(pairwise(self.tokens), 1):
+            follows = self.tokens[at + 1] if at + 1 < len(self.tokens) else None
             if token.raw == "be":
                 would = before.kind & PRONOUN or before.raw in SUBJECTS  # "that'd be late"
                 found += [("ahead", 0)] if would or (before.raw == "to" and self._is_due()) else []
             elif before.raw in DEGREES and token.kind & WORD and not before.kind & BREAK:
                 found.append((before.raw, token.concept))
-            elif token.raw in STATES and (token is self.tokens[-1] or (token.kind & BREAK and before.raw in BE)):
+            elif token.raw in STATES and (
+                not follows or (before.raw in BE and (token.kind & BREAK or follows.kind & PREPOSITION))
+            ):
                 found.append((token.raw, 0))
         if self.whole:
             found.append(("whole", self.whole))
@@ -365,6 +370,8 @@ def parse_statement(text: str, tokens: Tokens) -> Spoken:
         kinds |= token.kind
     if " do" in text:
         found = _with_polish_leads(found)
+    if found and found[0].raw == "no" and found[0].kind & BREAK:
+        found = [ANSWER.with_kind(found[0].kind & BREAKING), *found[1:]]
     if kinds & FOREIGN or len(found) > LONGEST:
         return _strict(text)
     if kinds & ASIDE:
