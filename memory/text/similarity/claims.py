@@ -644,6 +644,8 @@ def _values(tokens: list[Token], raws: set[str]) -> list[Claim]:
                 said = " ".join(token.word for token in tokens[start:end])
                 key = (_key(rest) + SALT[sort]) & BITS
                 explicit = _explicit(tokens[start:end], raws, sort) or _is_dated(tokens, start, sort)
+                if sort not in ("date", "time") and not raws & values.DROPPED and _is_in_a_condition(tokens, start):
+                    explicit = False
                 found.append(Claim(key, WHY.get(sort, sort), (said,), rest, explicit))
     return found
 
@@ -669,8 +671,6 @@ def _states(tokens: list[Token], since: int, first: int, end: int, sort: str) ->
     if not COMPARING.isdisjoint([token.raw for token in tokens[max(0, first - 2) : first]]):
         return False
     before, behind = [token.raw for token in tokens[since:first]], [token.raw for token in tokens[end:]]
-    if sort not in ("date", "time") and _is_in_a_condition(tokens, first):
-        return False
     if sort in ("date", "time"):
         return (
             not DATING.isdisjoint(before)
@@ -686,7 +686,7 @@ def _states(tokens: list[Token], since: int, first: int, end: int, sort: str) ->
 
 
 def _is_in_a_condition(tokens: list[Token], at: int) -> bool:
-    """Whether the value is that of a condition: "returns true if the size is 10"."""
+    """Whether the value is that of a condition, of which there may be others: "returns true if the size is 10"."""
     start = max((place + 1 for place in range(at) if tokens[place].kind & BREAK), default=0)
     return any(token.raw in values.CONDITIONAL for token in tokens[start:at])
 

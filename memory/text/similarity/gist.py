@@ -91,7 +91,7 @@ def gist_of(said: Spoken) -> int:
 
 def agree_in_gist(a: Spoken, b: Spoken) -> bool:
     """Whether two statements of one gist say the same."""
-    if a.strict or b.strict or a.mode != b.mode or not a.speaks_of_those_of(b):
+    if a.strict or b.strict or a.mode != b.mode or not a.speaks_of_the_same_as(b):
         return False
     if a.persons != b.persons and a.acted_on != b.acted_on:
         return False

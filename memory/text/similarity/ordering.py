@@ -308,8 +308,8 @@ def _alike(one: Part, other: Part) -> bool:
     if placed_apart(one, other):
         return False
     a, b = ALIKE.get(one.lead, one.lead), ALIKE.get(other.lead, other.lead)
-    if "to" in (a, b) and one.token.kind & (CAPITAL | VALUE) and one.rank + other.rank < STARTS:
-        return a == b  # "a file is renamed to X" is another one than the file X
+    if "to" in (a, b) and one.token.kind & VALUE and not one.token.mask and one.rank + other.rank < STARTS:
+        return a == b  # "renames a file to X" is not "renames a file X"
     return a == b or ((not a or not b) and (a or b) in MAY_BE_MISSING)
 
 

@@ -73,7 +73,7 @@ def agree(a: Spoken, b: Spoken) -> bool:
         (a.kinds ^ b.kinds) & PAST
         or is_under_way(a.tokens) != is_under_way(b.tokens)
         or a.mode != b.mode
-        or not a.speaks_of_those_of(b)
+        or not a.speaks_of_the_same_as(b)
     ):
         return False
     if a.persons != b.persons and a.acted_on != b.acted_on:

@@ -87,18 +87,20 @@ ANSWER = replace(word_token("no-answer"), raw="no,")
 POSSESSIVES = frozenset("my your his her our their".split())
 SPEAKERS = frozenset("i we you".split())
 POINTERS = frozenset("it this that these those".split())
-# What is done or becomes so, and what has been done or become so; the rest is so.
+# What is being done or becomes so, and what has been done or has become so. Without either it is so.
 BECOMING = {
     **dict.fromkeys("wird werden werde wirst werdet".split(), "becomes"),
     **dict.fromkeys(
         "wurde wurden worden geworden fue fueron sido été został została zostało zostały zostali".split(), "became"
     ),
 }
+# In front of a word they say how much of it, which "too" behind it does not.
 DEGREES = frozenset("too very".split())
 POLISH_LETTERS = frozenset("ąćęłńśźż")
 BE = frozenset("is are was were be been".split())
 DUE = frozenset("is are was were has have had".split())
-STATES = frozenset("on in at by with up over within to".split())
+# At the end of a clause they say how it is, and lead to nothing.
+PARTICLES = frozenset("on in at by with up over within to".split())
 LIMITING = frozenset(("only", "just", "solely", "exclusively"))
 # In a script without word rules, a number after "is", "at" or "to" is the value of the statement.
 OTHER_SCRIPT = re.compile(r"[\u0370-\u1dff\u2e80-\ud7ff\uf900-\ufaff]")
@@ -229,7 +231,7 @@ class Spoken:
                 found += [("ahead", 0)] if would or (before.raw == "to" and self._is_due()) else []
             elif before.raw in DEGREES and token.kind & WORD and not before.kind & BREAK:
                 found.append((before.raw, token.concept))
-            elif token.raw in STATES and (
+            elif token.raw in PARTICLES and (
                 not follows or (before.raw in BE and (token.kind & BREAK or follows.kind & PREPOSITION))
             ):
                 found.append((token.raw, 0))
@@ -257,7 +259,7 @@ class Spoken:
             return frozenset()
         return frozenset(token.code for token in self.tokens if token.kind & PRONOUN)
 
-    def speaks_of_those_of(self, other: "Spoken") -> bool:
+    def speaks_of_the_same_as(self, other: "Spoken") -> bool:
         """Whether the two speak of the same persons, or one says more of whose a thing is or who says so: "(our)
         customers pay", "(we) ship on Monday"; "it was late" is not "I was late"."""
         if self.persons == other.persons:

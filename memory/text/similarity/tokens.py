@@ -178,8 +178,8 @@ class Tokens(dict[str, tuple[Token, ...]]):
         whole = text if text.isascii() else _plain(text)
         chunks = whole.split()
         if len(chunks) > 2 and chunks[-2].casefold() in values.COPULAS and _is_sign(chunks[-1]):
-            last = value_token(f"as written {chunks.pop()}", chunks[-1], "")
-            return [*(token for chunk in chunks for token in self[chunk]), last]
+            sign = chunks.pop()
+            return [*(token for chunk in chunks for token in self[chunk]), *_value(f"as written {sign}", sign, "")]
         return [token for chunk in chunks for token in self[chunk]]
 
 
