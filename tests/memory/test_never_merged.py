@@ -259,6 +259,7 @@ UNRELATED = {
         ("She won't open the window", "She won't close the window"),
         ("XXX not implemented", "XXX: implement"),
         ("premature eof (in CRC)", "premature eof (no CRC)"),
+        ("syntax error: `((%s))'", "syntax error: expecting ')' instead of %s"),
         ("Things I'd like to see:", "Things I don't want to see."),
         ("People I trust", "People I don't trust"),
     ],

@@ -260,6 +260,8 @@ def _former(tokens: list[Token]) -> Iterator[list[Token]]:
         if after and len(after) == len(before) <= 2 and at > len(after):
             kept = [token for place, token in enumerate(tokens[:at]) if place not in before]
             kept = [token for token in kept if token.raw not in MODALS]
+            if kept and kept[-1].kind & END and not all(tokens[place].kind & (VALUE | CAPITAL) for place in before):
+                continue  # "manager: Ben, not Ana", but not "error: expecting A instead of B"
             yield [token for token in kept if token.raw not in values.DROPPED] + after + tail
 
 
