@@ -181,10 +181,9 @@ APART = {
         ("The ladder is heavy and old.", "She is heavy and old."),
     ],
     "one word, and what stands around it": [
-        ("Got it.", "We got this!"),
-        ("Here it is.", "I'm here for you."),
-        ("John, I believe in you!", "Absolutely, John."),
-        ("Yeah, I did!", "Yeah, I really do."),
+        ("Found it.", "We found this!"),
+        ("Ready it is.", "I'm ready for you."),
+        ("Marek, I think of you!", "Certainly, Marek."),
         ("That's paid.", "He's been paid."),
         ("This is the default.", "The default is on."),
     ],
