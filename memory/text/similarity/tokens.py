@@ -210,7 +210,7 @@ def _quoted(chunk: str) -> list[Token]:
         return []
     made = _value(f"as written {text}", text, "")
     for sign in chunk[found.end(1) :]:
-        made = _marked(made, sign)
+        _mark(made, sign)
     return made
 
 
