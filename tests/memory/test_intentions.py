@@ -185,6 +185,178 @@ def test_facts_past_times_denials_questions_and_quotations_are_no_intentions() -
         assert found_in(text, zone=BERLIN, written_at=WEDNESDAY) == [], text
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "return q1 << half | q2, rest",
+        "if isinstance(item, Box):  return item",
+        "return None if count < -limit else total // 10**-limit",
+        "return pipe.read() if not shell.run(line) else None",
+        "- remind(user, when=friday);",
+        "Notes:\n```\nsend the deck on Friday\n```\n",
+        "~~~ sh\ncall Ana tomorrow",
+        "drwxr-xr-x  6 root wheel 1024 Sep 13 19:07 call",
+    ],
+)
+def test_code_holds_no_commitment(text: str) -> None:
+    assert found_in(text, zone="UTC", written_at=WEDNESDAY, doubtful=True) == []
+
+
+def test_what_stands_beside_code_is_read_where_it_stands() -> None:
+    text = "```\nx = 1\n```\nSend Ana the log on Friday."
+    [found] = found_in(text, zone="UTC", written_at=WEDNESDAY)
+    assert text[found.starts : found.ends] == "Send Ana the log on Friday."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # lists of changes
+        "Fix stuttering after closing two panels on Linux.",
+        "Stop adding blanks when saving a transcript.",
+        "Handle a missing field when parsing the record.",
+        "Fix crash when the connection is reset.",
+        "otter 1.4.2: Do not fail if the linker cannot be found.",
+        "gh-4711: Include prompts when saving the shell.",
+        "- http: drop the timer when data arrives",
+        "Fix CVE-2030-1234: Use-after-free issue in writeReport.",
+        "Backport the fix for when the pool is drained.",
+        "Patch to add a test when the screen scrolls.",
+        "(merge 12ab34cd56 ot/stop-when-push-is-killed later to main).",
+        # documentation
+        "When using a cursor, you must specify a page size.",
+        "If width is None, copy the whole row.",
+        "Compute the sum when text is a simple number.",
+        "Raise an error if the value is negative.",
+        "Use the default port if none is given.",
+        "When creating a branch, also store its folds.",
+        "Set it to false if using dynamic settings.",
+        "Remove this after its default is True.",
+        "Run the tests after changing the parser.",
+        "After installing the module, restart the shell.",
+        "When $HOME contains special characters, escape them.",
+        "Overwrite each row after removing any suffix.",
+        "If your configuration writes many lines, use w+.",
+        "# When the local dict is deleted, remove the attribute.",
+        "Test 12 fails when language set to Danish.",
+        "Fail to edit the file after failed access.",
+        "Return everything after the final slash.",
+        "The reader stops when inside a for loop, add a check.",
+        # concessions
+        "Call the next one even if the first one has answered.",
+        "Run all the checks even when one has failed.",
+        # what may always be
+        "Whenever you need help, just let me know.",
+        "If we need help, we'll let you know.",
+        "Let me know if there's anything else I can do.",
+        "It's important to stay calm even when life's tough.",
+        "When times get hard, keep going.",
+        "It's important to help each other when we're feeling down.",
+        "Giving it my all every time I'm on the pitch.",
+        "I'll need new boots after all these hikes though.",
+        # the past
+        "I'll always remember our walk last year when we saw the comet fall.",
+        # other languages
+        "Es ist der Normalwert, er wird angenommen, falls das Feld fehlt.",
+        "Verwenden Sie dies, wenn nur ein Paket gebaut werden soll.",
+        "Si se indica una parte, man mirará solo en esa parte del manual.",
+        "forzar la copia incluso si el destino existe",
+        "Debe indicar la opción --salida cuando use --todo.",
+        "Veuillez vérifier si le paquet est installé.",
+        "Si ce motif est défini, lire affichera la page.",
+    ],
+)
+def test_documentation_and_lists_of_changes_wait_for_nothing(text: str) -> None:
+    assert found_in(text, zone="UTC", written_at=WEDNESDAY, doubtful=True) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "When PR #512 is merged, deploy it to staging.",
+        "Once the migration finishes, delete the old bucket.",
+        "As soon as the API returns 200 again, close the incident.",
+        "Once the feature flag is enabled in production, tell support.",
+        "Fix the heater once the spare part has come.",
+        "Stop the campaign when the budget is spent.",
+        "Test the backup when the new disk is installed.",
+        "Return the deposit when the flat has been inspected.",
+        "Add Noor to the group when she has signed.",
+        "When school starts, order the books.",
+        "After the audit is over, archive the folder.",
+        "If Globex accepts the offer, create the project.",
+        "Remind me to ring Leo when he is back from Lisbon.",
+        "Whenever a customer from Acme calls, forward the call to Lena.",
+        "The moment tickets go on sale, buy two.",
+        "Wenn der Vertrag unterschrieben ist, schicke ich ihn an die Bank.",
+        "Cuando Marta confirme la cita, reserva la sala.",
+        "Quand le colis arrive, préviens Luc.",
+        "Gdy faktura zostanie opłacona, wyślij towar.",
+    ],
+)
+def test_what_waits_for_one_event_is_armed(text: str) -> None:
+    [found] = found_in(text, zone="UTC", written_at=WEDNESDAY)
+    assert found.words
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(Nora Wiik, 2013 Jan 16, update Jan 17)",
+        "Update Sep 7.",
+        "Release Sep 7.",
+        "Patch for the pump by Ida Holm, March 7.",
+        "Also need to run the importer (Ida Holm, 2015 Nov 4)",
+        "example Nov 26) Add a column for the weight",
+        "Invoice paid 2025 Nov 20.",
+        "Test passed 2020 Feb 3.",
+        "Call with Ana, 3 March",
+        "Call with Helios on 2 June: they want a discount.",
+        "Patch by Ida Holm, 2019 Jan 10, send it again Jan 12.",
+        "importer 2025-06-24 14:39:43: run with two workers",
+        "Log ended: 2026-11-18  17:31:27",
+    ],
+)
+def test_a_date_that_something_bears_is_not_one_by_which_to_do_it(text: str) -> None:
+    assert found_in(text, zone="UTC", written_at=WEDNESDAY, doubtful=True) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "due"),
+    [
+        ("Pay the invoice on 2028 Mar 3.", "Fri 2028-03-03 09:00"),
+        ("Renew the domain by 2028 3 March.", "Fri 2028-03-03 09:00"),
+        ("Update the wiki on Dec 7.", "Mon 2026-12-07 09:00"),
+        ("Call Ana Dec 7.", "Mon 2026-12-07 09:00"),
+        ("Send the list (2 pages) on 5 December.", "Sat 2026-12-05 09:00"),
+        ("Review the contract (Ana, by Friday).", "Fri 2026-11-20 09:00"),
+        ("Restart the importer at 14:30.", "Wed 2026-11-18 14:30"),
+        ("I'll come over tomorrow if that's fine.", "Thu 2026-11-19 09:00"),
+    ],
+)
+def test_a_date_by_which_to_do_it_is_due(text: str, due: str) -> None:
+    assert local(text, zone="UTC") == due
+
+
+def test_tonight_written_in_the_evening_is_late_that_evening() -> None:
+    evening = datetime(2026, 11, 18, 20, 40, tzinfo=UTC)
+    assert local("You have my word: the fix goes out tonight.", zone="UTC", at=evening) == "Wed 2026-11-18 23:00"
+    assert found_in("Call Ana tonight at 8 pm.", zone="UTC", written_at=evening) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Enjoy the day off tomorrow, you earned it!",
+        "Let's make tomorrow unforgettable, Ida.",
+        "Let's live it up and make some great memories tomorrow.",
+        "Otto is looking forward to meeting the band this month.",
+    ],
+)
+def test_a_pleasantry_asks_for_nothing(text: str) -> None:
+    assert found_in(text, zone="UTC", written_at=WEDNESDAY, doubtful=True) == []
+
+
 def test_what_lies_farther_ahead_than_ten_years_is_none() -> None:
     assert found_in("Remind me on 5 March 2044", zone="UTC", written_at=WEDNESDAY) == []
     assert one("Remind me in 4 months").at == datetime(2027, 3, 18, 8, tzinfo=UTC)

@@ -72,6 +72,22 @@ def test_a_doubt_about_something_else_or_about_nothing_to_be_done_is_none() -> N
         assert judged(text) == as_what, (text, as_what)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ping me when the nightly_import job has finished.",
+        "After finishing the slides, I'll send them to Ana.",
+        "If the server does not answer, try the next one.",
+        "Clear the cache when the theme changes.",
+        "When the config review is over, update the board.",
+        "Return the form if it is signed.",
+        "Order more paint after this next coat.",
+    ],
+)
+def test_what_may_be_documentation_is_for_a_person_to_say(text: str) -> None:
+    assert judged(text) == "possible"
+
+
 def remembered(*texts: str) -> list[Commitment]:
     building.remember("acme", *texts)
     keep()

@@ -136,10 +136,20 @@ GROUPS = (
     "support|legal|finance|accounting|accounts|hr|it|ops|sales|marketing|procurement|purchasing|engineering|facilities"
     "|payroll|logistics|maintenance|reception|management|security|devops|design|compliance|someone|everyone|everybody"
 )
+# No person's name, though followed by "to" and a verb: "Patch to add the event", "Fail to edit the file".
+NO_DOERS = (
+    "Patch|Fail|Fails|Failure|Need|Needs|Code|Script|Tool|Program|Command|Option|Attempt|Proposal|Suggestion|Idea"
+    "|Plan|Way"
+    "|Ways|Ability|Function|Method|How|Where|Also|Try|Unable|Able|Due|Thanks|Similar|Next|Back|Easy|Easier|Hard"
+    "|Difficult"
+    "|Link|Guide|Welcome|Want|Request|Feature|Reason|Test|Tests|Hook|Set|Make|Possible|Better|Nice|Good|Important|Add"
+    "|Change|Changes|Fix|Update|Expectation|Attacker|Attackers|Redistribution"
+)
 WHO = (
     r"(?:(?!(?:Will|Must|Should|Shall|Could|May|Might|This|That|These|Those|There|It|Nothing|Nobody|No|What|Who|If"
     r"|When"
     r"|Please|Customers|Users|Clients|Employees|Guests|Tenants|Members|Students|Applicants"
+    rf"|{NO_DOERS}"
     r"|Visitors|People|Anyone|Sellers|Buyers|Drivers|Staff|The|Our|My|Your|Their|I|We|You)\b)(?:(?:Dr|Mrs?|Ms|Prof"
     r"|St)\. ?)?[A-Z][\w'-]+(?: (?:[A-Z][\w'-]+"
     r"|and [A-Z][\w'-]+)){0,2}"
@@ -148,15 +158,19 @@ WHO = (
 )
 DOING = r"(?:\w{3,}ing)"
 NO_NAMES = (
-    "Note|Notes|Update|News|Status|Info|Result|Results|Warning|Fact|Summary|Today|Tomorrow|Yesterday|Agenda|Example|Hint"
-    "|Tip|Question|Answer|Plan|Goal|Decision|Reason|Cause|Problem|Fix|Error|Deadline|Due|Expires|Valid|Open|Closed|Weather"
+    "Note|Notes|Update|News|Status|Info|Result|Results|Warning|Fact|Summary|Today|Tomorrow|Yesterday|Agenda|Example"
+    "|Hint"
+    "|Tip|Question|Answer|Plan|Goal|Decision|Reason|Cause|Problem|Fix|Error|Deadline|Due|Expires|Valid|Open|Closed"
+    "|Weather"
     "|Forecast|Holiday|Birthday|Event|Meeting|Location|Address|Price|Total"
 )
 NO_DEEDS = (
-    "during|according|regarding|concerning|including|following|starting|beginning|being|having|nothing|something|anything"
+    "during|according|regarding|concerning|including|following|starting|beginning|being|having|nothing|something"
+    "|anything"
     "|everything|morning|evening|waiting|expecting|assuming|given|looking|depending|considering|barring|opening|closing"
     "|running|building|meeting|parking|training|missing|using|spring|string|king|ring|thing|bring|sing|ping"
-    "|celebrating|enjoying|loving|liking|hating|feeling|owning|losing|winning|turning|growing|wedding|outstanding|fearing"
+    "|celebrating|enjoying|loving|liking|hating|feeling|owning|losing|winning|turning|growing|wedding|outstanding"
+    "|fearing"
     "|hoping|seeing|hearing|knowing|dreading|leaving"
 )
 PROMISED = patterns.late(
@@ -171,7 +185,7 @@ PROMISED = patterns.late(
     rf"(?:(?i:{DEED})\b|(?i:be (?:here|there|at|in|back|done|ready)|have {THINGS} (?:{READY}|\w+ed))\b)"
     rf"|\s+(?i:commits?|committed|agreed|agrees|pledges|pledged|is committed|are committed) to (?i:{DEED}\b|{DOING})"
     rf"|\s+to (?i:{DEED})\b|\s+(?P<now>{DEED_NOW})\b(?=[^.;]*\b(?:by|before|until|no later than)\s)"
-    rf"|\s+(?i:is|are) (?i:{DEED_DOING})\b"
+    rf"|\s+(?i:is|are) (?!looking forward)(?i:{DEED_DOING})\b"
     r"(?!\s+(?:to|from|on|at|in|for|by|into|until|home|away|tomorrow|today|next|this)\b|\s*[.,;]"
     r"|\s*$)(?!.*\b(?:every|each|daily|weekly|monthly)\b)"
     r"|(?:\s+will|'ll) have (?:the|our|my|your|all|both|a|an)(?: [\w'-]+){1,3}? \w+ed\b|\s+(?i:owes?)\s+(?:us|me"
@@ -231,13 +245,15 @@ FIRST_PRESENT = patterns.late(
 )
 # What is told of a place, a time or a person, and is nothing to hand in: "Rome: warm by Friday".
 NO_TASK = (
-    "at|in|on|from|until|till|about|around|near|with|without|under|over|no|not|away|out|off|back|home|up|down|open|closed"
+    "at|in|on|from|until|till|about|around|near|with|without|under|over|no|not|away|out|off|back|home|up|down|open"
+    "|closed"
     "|free|busy|sick|ill|well|fine|ready|stable|warm|cold|hot|dry|wet|sunny|cloudy|rainy|windy|foggy|rain|snow|sun|late"
     "|early|full|empty|available|gone|asleep|awake|happy|sad|tired|better|worse|the same|as|if|when|while|because|since"
 )
 # Verbs by which it is said how that is, and not what one is about to do: "painting the house takes until Friday".
 TELLING = (
-    "went|was|were|is|are|took|takes?|made|makes?|costs?|helps?|saves?|hurts?|seems?|would|will|could|can|may|might|must"
+    "went|was|were|is|are|took|takes?|made|makes?|costs?|helps?|saves?|hurts?|seems?|would|will|could|can|may|might"
+    "|must"
     "|should|remains?|suffices|means|requires|becomes|has|have|had|does|did|we|i|he|she|they|you"
 )
 # What is waited for or was promised, who is named for what by a day, what a person asked for, and a note of what one is

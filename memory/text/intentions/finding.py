@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 
 from memory.text import patterns
-from memory.text.intentions import foreign, times
+from memory.text.intentions import documents, foreign, times
 from memory.text.intentions.cues import (
     CALLED_OFF,
     CUE,
@@ -199,15 +199,23 @@ LEAST_WORDS = 2
 MARKER = patterns.late(
     r"^\W*next time(?= )|^\W*should(?=\s+(?!(?:i|we|you|it be)\b)\w+\s)|\bthe (?:day|minute|second|instant)"
     r"(?=\s+(?:the|our|my|his|her|their|he|she|they|we|it|that|(?!\w+day\b)(?-i:[A-Z])\w+)\b)"
-    r"|\b(?:(?:as soon as|the moment|provided(?: that)?|in the event (?:that|of)|whenever|when|upon"
-    r"|the next time|in case(?! of)|(?:each|every) time|(?<!day )(?<!week )(?<!look )after|if(?! only))\b"
-    r"|once\b(?!\s+(?:a|an|per|every|each|more|again|in|upon|we've)\b))",
+    r"|(?<![-/.\w])(?:(?:as soon as|the moment|provided(?: that)?|in the event (?:that|of)|whenever|when|upon"
+    r"|the next time|in case(?! of)|(?:each|every) time|(?<!day )(?<!week )(?<!look )after(?! all\b)|if(?! only))"
+    r"(?![-/\w])(?!\s+(?:block|statement|clause|loop|branch|condition|expression)s?\b)|once(?![-/\w])(?!\s+(?:a|an"
+    r"|per|every|each|more|again|in|upon|we've)\b))",
     re.IGNORECASE,
 )
 # What is to be done unless something happens by then is in doubt: it is not known beforehand whether it will be.
 EXCEPT = patterns.late(r"\b(?:unless|except (?:if|when))\b", re.IGNORECASE)
+# "Even if it rains": what the condition is makes no difference.
+# Nor is "everything after the slash" one, or "the event for when it opens".
+CONCEDED = patterns.late(
+    r"\b(?:even|as|than|not|for|about|of|on|since|from)(?: only)?\s*$|\b(?:every|any)thing\s*$", re.IGNORECASE
+)
 POLITE = patterns.late(
-    r"if\s+(?:at all )?(?:possible|necessary|needed|required|you can|you could|that works|convenient)\b", re.IGNORECASE
+    r"if\s+(?:at all )?(?:possible|necessary|needed|required|you can|you could|that works|convenient"
+    r"|(?:that|it)(?:'s| is) (?:fine|ok|okay|alright|all right)(?: (?:with|by|for) you)?)\b",
+    re.IGNORECASE,
 )
 # "After the release on Friday": what has no verb is a time, if it names one.
 AFTER = patterns.late(
@@ -364,6 +372,8 @@ def _foreign(sentence: Sentence, zone: str, written_at: datetime) -> Intention |
     words = foreign_words_of(meant.clause, meant.language)
     if not LEAST_WORDS <= len(words) <= MOST_WORDS:
         return None
+    if documents.foreign_standing(sentence.text, meant.clause) == documents.NOTHING:
+        return None
     return Intention(sentence.starts, sentence.ends, words=words, clause=meant.clause)
 
 
@@ -372,6 +382,8 @@ def _intention_in(sentence: Sentence, zone: str, written_at: datetime) -> Intent
         return None
     clause = _clause_of(sentence.text)
     main = _without(sentence.text, clause)
+    if documents.is_pleasantry(main):
+        return None
     found = (
         _intention_of_cue(sentence, clause, own_times(main, cue), zone=zone, written_at=written_at)
         for cue in cues_in(main)
@@ -397,7 +409,15 @@ def _intention_of_cue(
         waits = False  # "when you pass the shop tomorrow"
     waits = waits and not (AFTER.match(inner) and times.spans(inner) and not times.spans(own))
     said = own if waits or times.spans(own) else inner
+    if _is_note(sentence.text, said, written_at):
+        return None
     return _timed(sentence, times.when(said, zone=zone, base=written_at), written_at)
+
+
+def _is_note(text: str, said: str, written_at: datetime) -> bool:
+    """Whether the date is one that something bears, not one by which to do it: "(Ana, 2013 Jan 16, update Jan 17)"."""
+    dated = times.ABSOLUTE.search(said) is not None
+    return documents.is_noted(text) or (dated and times.names_the_past(text, written_at))
 
 
 def _is_time(inner: str) -> bool:
@@ -419,6 +439,9 @@ def _timed(sentence: Sentence, timed: times.When | None, written_at: datetime) -
 def _predicate(sentence: Sentence, inner: str, main: str) -> Intention | None:
     inner = REMINDED.sub("", inner) if main.lstrip(" ,").casefold().startswith("remind") else inner
     clause = " ".join(MARKER.sub("", inner, count=1).split())
+    standing = documents.standing(sentence.text, clause, main, begun=inner)
+    if standing == documents.NOTHING:
+        return None
     if WEATHER.match(clause):  # on the day that it names
         return Intention(sentence.starts, sentence.ends, words=words_of(clause), clause=clause)
     inner = _with_antecedent(inner, main)
@@ -430,7 +453,14 @@ def _predicate(sentence: Sentence, inner: str, main: str) -> Intention | None:
     words = words_of(DENIAL.sub(lambda found: found[0] if _happens(found[0]) else " ", plain))
     if not LEAST_WORDS <= len(words) <= MOST_WORDS and words != (PAID,):
         return None
-    return Intention(sentence.starts, sentence.ends, words=words, negated=negated, clause=clause)
+    return Intention(
+        sentence.starts,
+        sentence.ends,
+        words=words,
+        negated=negated,
+        clause=clause,
+        doubtful=standing == documents.DOUBTFUL,
+    )
 
 
 def _happens(denial: str) -> bool:
@@ -466,7 +496,7 @@ def _clause_of(text: str) -> tuple[int, int] | None:
     """The conditional clause of a sentence, with its first word."""
     for found in MARKER.finditer(text):
         before = text[: found.start()]
-        if INDIRECT.search(before) and not LET_KNOW.search(before):
+        if CONCEDED.search(before) or (INDIRECT.search(before) and not LET_KNOW.search(before)):
             continue
         end = CLAUSE_END.search(text, found.end())
         stops = end.start() if end else len(text.rstrip(" .!)"))

@@ -13,7 +13,7 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 from memory.text import json_texts, patterns, search_words
-from memory.text.intentions import occurrences
+from memory.text.intentions import documents, occurrences
 from memory.text.similarity.spelling import with_signs
 from memory.text.similarity.values import NUMBER_WORDS
 
@@ -270,7 +270,8 @@ def sentences(text: str) -> Iterator[Sentence]:
 
 
 def _all_sentences(text: str) -> Iterator[Sentence]:
-    plain = _unquoted(json_texts.in_place(text[:LONGEST_TEXT]).replace("\u2019", "'").replace("\u00a0", " "))
+    said = documents.without_code(json_texts.in_place(text[:LONGEST_TEXT]))
+    plain = _unquoted(said.replace("\u2019", "'").replace("\u00a0", " "))
     begins = 0
     for ends in [*_breaks(plain), len(plain)]:
         piece = plain[begins:ends]

@@ -69,14 +69,15 @@ PARTS = {
     "after lunch": time(13),
 }
 AFTERNOON = time(14)
+LATE = time(23)  # "tonight", when it is evening already
 REACHED = timedelta(days=20 * 366)
 HALF = patterns.late(r"\d\s?[ap]\.?m\b", re.IGNORECASE)
 CLOCK = patterns.late(
-    r"(?:\b(?:at|by|around|before)\s+|@\s*)(?P<h>\d{1,2})(?::(?P<m>\d{2}))?\s*(?P<half>[ap]\.?m\b\.?|o'clock|h\b)?"
+    r"(?:(?<![-\w])(?:at|by|around|before)\s+|@\s*)(?P<h>\d{1,2})(?::(?P<m>\d{2}))?\s*(?P<half>[ap]\.?m\b\.?|o'clock|h\b)?"
     r"(?![\w:%]|[.,]\d|\s*(?:percent|dollars?|euros?|st|nd|rd|th|items?|people|days?|weeks?|months?|hours?|minutes?)\b"
     rf"|\s*(?:of\s+)?{MONTH}(?!\w))|"
-    r"\b(?P<h2>\d{1,2}):(?P<m2>\d{2})\s*(?P<half2>[ap]\.?m\b\.?)?|\b(?P<h3>\d{1,2})\s?(?P<half3>[ap]\.?m\b\.?)|"
-    rf"\b(?:at|by|around|before)\s+(?:(?P<half_past>half past|quarter past"
+    r"(?<![\d:.])\b(?P<h2>\d{1,2}):(?P<m2>\d{2})(?![:.]?\d)\s*(?P<half2>[ap]\.?m\b\.?)?|\b(?P<h3>\d{1,2})\s?(?P<half3>[ap]\.?m\b\.?)|"
+    rf"(?<![-\w])(?:at|by|around|before)\s+(?:(?P<half_past>half past|quarter past"
     rf"|quarter to)\s+)?(?P<word>{HOUR})(?:\s+(?P<thirty>thirty))?"
     r"(?:\s*(?P<half4>[ap]\.?m\b\.?|o'clock\b))?(?!\s*(?:percent|dollars?|euros?|items?|people|days?|weeks?|months?"
     r"|hours?|minutes?|of)\b|[\w-])|"
@@ -159,9 +160,11 @@ ABSOLUTE = patterns.late(
     rf"\b\d{{4}}-\d{{2}}-\d{{2}}\b|\b\d{{1,2}}[./]\d{{1,2}}[./]\d{{4}}\b|\b\d{{1,2}}(?:st|nd|rd"
     rf"|th)?\s+(?:of\s+)?{MONTH}(?!\w)(?:,?\s+\d{{4}}\b)?|"
     rf"\b(?:{'|'.join(ORDINALS)})\s+of\s+{MONTH}(?!\w)(?:,?\s+\d{{4}}\b)?|"
+    rf"\b\d{{4}},?\s+{MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?!:)|\b\d{{4}},?\s+\d{{1,2}}\s+{MONTH}(?!\w)|"
     rf"\b{MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?!:)(?:,?\s+\d{{4}}\b)?",
     re.IGNORECASE,
 )
+YEAR = patterns.late(r"\b\d{4}\b")
 NAMED = patterns.late(
     r"\b(?:(?P<after>(?:the )?day after tomorrow)|(?P<second>(?:the )?week after next)|(?P<tomorrow>tomorrow|tmrw"
     r"|tmr|tmw)|(?P<tonight>tonight)"
@@ -256,6 +259,12 @@ def time_of(found: re.Match[str]) -> time | None:
 def month_of(word: str) -> int:
     """1 for January."""
     return SEASONS.get(word.casefold()) or MONTHS.index(word.casefold()[:3]) + 1
+
+
+def names_the_past(text: str, base: datetime) -> bool:
+    """Whether a date in ``text`` has a year before that of ``base``: "2013 Jan 16"."""
+    years = (YEAR.search(found[0]) for found in ABSOLUTE.finditer(text))
+    return any(year is not None and int(year[0]) < base.year for year in years)
 
 
 def is_meant(text: str) -> bool:
@@ -590,7 +599,13 @@ def _named_time(text: str, local: datetime, clock: time | None) -> Found:
         return datetime.combine(_end_of(found["rest"].split()[1].casefold(), today, False), clock or EVENING)
     if found["end"] and (found["span"] or "day").casefold() != "day":
         return datetime.combine(_end_of(found["span"].casefold(), today, bool(found["next"])), clock or EVENING)
+    if found["tonight"] and local.time() >= PARTS["tonight"] and _says_no_hour(text):
+        clock = LATE
     return _today(local, clock)
+
+
+def _says_no_hour(text: str) -> bool:
+    return all(each["part"] for each in CLOCK.finditer(text))
 
 
 def _has_day(text: str) -> bool:
