@@ -16,6 +16,7 @@ from django.db import transaction
 from memory import adapter, memory_policy, provenance
 from memory.adapter.passes import EntryFate, News
 from memory.commitments import lifecycle
+from memory.commitments.lifecycle import Awaited
 from memory.host import cron, event_log, registry, sql
 from memory.host.events import RunCompleted, RunFailed
 from memory.host.json_types import JSONObject
@@ -27,8 +28,7 @@ from memory.text.intentions import FARTHEST, Intention
 ENDS = {RunCompleted.type: "run completed finished succeeded done", RunFailed.type: "run failed"}
 FARTHEST_BACK = timedelta(days=1)
 PIECE = re.compile(r"[\W_]+")
-Words = tuple[str, ...]
-Verdicts = Mapping[Words, bool]
+Verdicts = Mapping[Awaited, bool]
 LIVE, FORGOTTEN = "live", "forgotten"
 TAKEN_IN = frozenset({LineageKind.MERGED, LineageKind.COMPACTED})
 LONGEST_LINEAGE = 20
@@ -37,10 +37,12 @@ PART = sql.CHUNK
 
 
 def predicate_of(found: Intention, entry: News) -> JSONObject:
-    """What to look for, as it is kept: stems, since when, who is not listened to, and how often it came true."""
+    """What to look for, as it is kept: stems, whether of their writer, since when, who is not heard, and how often
+    it came true."""
     return {
         "words": list(found.words),
         "negated": found.negated,
+        "own": found.own,
         "since": entry.written_at.isoformat(),
         "run": entry.run_id.hex,
         "turn": 0,
@@ -52,16 +54,16 @@ def denies(entry: News) -> bool:
     return intentions.DENIAL.search(entry.content, 0, intentions.LONGEST_TEXT) is not None
 
 
-def verdicts(entry: News, conditions: Collection[Words]) -> Iterator[tuple[Words, bool]]:
+def verdicts(entry: News, conditions: Collection[Awaited]) -> Iterator[tuple[Awaited, bool]]:
     """Of each of these conditions that the entry speaks of, whether it holds."""
     if not conditions:
         return
     known = intentions.vocabulary(entry.content, entry.tags)
-    for words in conditions:
-        if intentions.wanted_of(words).words <= known:
-            said = intentions.verdict(words, entry.content, entry.tags)
+    for each in conditions:
+        if intentions.wanted_of(each.words).words <= known:
+            said = intentions.verdict(each.words, entry.content, entry.tags, own=each.own)
             if said is not None:
-                yield words, said
+                yield each, said
 
 
 class Overtaken(Exception):
@@ -71,7 +73,7 @@ class Overtaken(Exception):
 def record_statements(
     tenant_id: UUID,
     said: Sequence[tuple[News, Verdicts]],
-    judged: Mapping[str, Collection[Words]],
+    judged: Mapping[str, Collection[Awaited]],
     denying: Collection[str],
     *,
     stale_after: timedelta,
@@ -90,11 +92,11 @@ def record_statements(
     written_at = {entry.id: entry.position for entry, _ in said}
     changed = []
     for row in waiting:
-        words = tuple(row.predicate["words"])
-        if words not in judged[row.memory_ref]:
+        awaited = lifecycle.awaited_by(row.predicate)
+        if awaited not in judged[row.memory_ref]:
             raise Overtaken
         after = written_at.get(row.entry_id, -1)
-        later = [(entry, found[words]) for entry, found in by_ref[row.memory_ref] if words in found]
+        later = [(entry, found[awaited]) for entry, found in by_ref[row.memory_ref] if awaited in found]
         turns = [
             _set_condition(row, holds != row.predicate["negated"], entry.created_at, stale_after, now)
             for entry, holds in later

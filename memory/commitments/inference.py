@@ -25,7 +25,8 @@ from django.db.models import OuterRef, Q, Subquery
 from memory import adapter, memory_policy
 from memory.adapter.passes import News
 from memory.commitments import due, lifecycle
-from memory.commitments.due import Overtaken, Words
+from memory.commitments.due import Overtaken
+from memory.commitments.lifecycle import Awaited
 from memory.host import event_log, ids, sql
 from memory.host.models import Tenant
 from memory.host.paging import behind
@@ -52,12 +53,12 @@ def _place(row: Commitment) -> Place:
 
 @dataclass(slots=True)
 class Understood:
-    """What an entry says: the commitments that it makes, which conditions hold or do not, by their words, and of each
+    """What an entry says: the commitments that it makes, which conditions hold or do not, and of each
     thing that it calls off the commitments that may be meant."""
 
     entry: News
     made: list[Commitment] = field(default_factory=list)
-    verdicts: dict[Words, bool] = field(default_factory=dict)
+    verdicts: dict[Awaited, bool] = field(default_factory=dict)
     called_off: list[frozenset[Key]] = field(default_factory=list)
 
 
@@ -83,7 +84,7 @@ class Known:
             if entry.memory_ref in self.sentences:
                 self.sentences[entry.memory_ref][_place(row)] = sentence
             if row.predicate:
-                self.conditions[entry.memory_ref].add(tuple(row.predicate["words"]))
+                self.conditions[entry.memory_ref].add(lifecycle.awaited_by(row.predicate))
 
     def read_sentences(self, memory_ref: str) -> None:
         """Load the sentences of the living commitments of the ref, once."""

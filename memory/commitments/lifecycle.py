@@ -7,7 +7,7 @@ its entry was gone and is back. What has ended for good keeps no word of memory,
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 from django.db import transaction
@@ -265,16 +265,25 @@ def lock_lost(tenant_id: UUID, refs: Iterable[str]) -> list[Commitment]:
     return list(rows.select_for_update().order_by("id"))
 
 
-def conditions_by_ref(
-    tenant_id: UUID, refs: Collection[str], denying: Collection[str]
-) -> dict[str, set[tuple[str, ...]]]:
-    """The conditions of each of these refs, by their words, that a statement may decide about; of those in ``denying``
+class Awaited(NamedTuple):
+    """What a condition waits for: its words in their order, and whether it is about whoever wrote them (``own``)."""
+
+    words: tuple[str, ...]
+    own: bool
+
+
+def awaited_by(predicate: JSONObject) -> Awaited:
+    return Awaited(tuple(predicate["words"]), predicate.get("own", False))
+
+
+def conditions_by_ref(tenant_id: UUID, refs: Collection[str], denying: Collection[str]) -> dict[str, set[Awaited]]:
+    """The conditions of each of these refs that a statement may decide about; of those in ``denying``
     also the ones that came true."""
     rows = Commitment.objects.of(tenant_id).filter(condition="predicate", memory_ref__in=list(refs))
     fired = Q(state=CommitmentState.FIRED, memory_ref__in=list(denying))
-    found: dict[str, set[tuple[str, ...]]] = {ref: set() for ref in refs}
+    found: dict[str, set[Awaited]] = {ref: set() for ref in refs}
     for ref, predicate in rows.filter(Q(state__in=LIVING) | MAY_RETURN | fired).values_list("memory_ref", "predicate"):
-        found[ref].add(tuple(predicate["words"]))
+        found[ref].add(awaited_by(predicate))
     return found
 
 
@@ -295,7 +304,8 @@ class Shown:
         """What it waits for, in the words of memory; "" when that is a time, or the entry is gone."""
         if self.intention is None or not self.row.predicate:
             return ""
-        found = intentions.found_in(self.intention, zone=self.row.timezone, written_at=self.row.created_at)
+        zone, written_at = self.row.timezone, self.row.created_at
+        found = intentions.found_in(self.intention, zone=zone, written_at=written_at, doubtful=True)
         return found[0].clause if found else ""
 
     @property

@@ -1267,6 +1267,40 @@ def test_what_is_partly_done_put_off_or_done_by_another_fires_nothing() -> None:
             assert (verdict(found.words, line[1:]) is True) == (line[0] == "+"), (found.clause, line)
 
 
+@pytest.mark.parametrize(
+    ("order", "said", "met"),
+    [
+        ("I'll tell you once I'm done reading it.", "I feel rested and ready to read on.", None),
+        ("I'll tell you once I'm done reading it.", "Otto has finished reading it.", None),
+        ("I'll tell you once I'm done reading it.", "I finished reading it last night.", True),
+        ("When I'm back home, remind me of the ferns.", "Otto is back home since noon.", None),
+        ("When I'm back home, remind me of the ferns.", "The user is back home.", True),
+        ("When the bug is fixed, tell the team.", "Fix the bug in the parser of the log.", None),
+        ("When the bug is fixed, tell the team.", "Let's get the bug fixed, it is worth it.", None),
+        ("When the bug is fixed, tell the team.", "The bug of the parser has been fixed.", True),
+        ("Once the package is installed, tell Ops.", "To install the package, run the script.", None),
+        ("Once the package is installed, tell Ops.", "The package was installed on the host.", True),
+        ("When the key is found, give it back to Tom.", "Finding the key of a good talk is hard.", None),
+        ("When the key is found, give it back to Tom.", "We found the key of the shed.", True),
+        ("When Ida gets the job, send her flowers.", "Ida always gets the job of the driver.", None),
+        ("When the fee is paid, tell Ana.", "Copies are made provided that the fee is paid.", None),
+        ("When the parcel arrives, tell Ana.", "The bell rings every time the parcel arrives.", None),
+        ("When the parcel arrives, tell Ana.", "It is important that the parcel arrives.", None),
+        ("If it rains, cover the bikes.", "Utilisez la clef pour ouvrir le local.", None),
+        ("If it rains, cover the bikes.", "It's been pouring here since dawn.", True),
+        ("Wenn die Rechnung bezahlt ist, gib bitte Nord Bescheid.", None, None),
+        ("Cuando llegue el pedido, avisa al cliente.", None, None),
+        ("Gdy przyjdzie paczka, powiadom pana Nowaka.", None, None),
+        ("Quand le colis arrive, préviens Luc.", None, None),
+    ],
+)
+def test_only_a_statement_that_it_has_happened_meets_a_condition(
+    order: str, said: str | None, met: bool | None
+) -> None:
+    found = one(order)
+    assert verdict(found.words, said or order, own=found.own) is met
+
+
 def test_a_label_may_say_it_too() -> None:
     wanted = words_of("the invoice clears")
     assert verdict(wanted, "Done.", ["invoice-cleared"]) is True

@@ -188,11 +188,14 @@ def test_an_intention_whose_entry_is_gone_is_not_shown_any_more(ada: Client) -> 
         assert "gone" in shown
 
 
-def test_what_was_waited_for_by_an_entry_that_is_gone_is_shown_as_the_stems_that_are_kept(ada: Client) -> None:
-    remembered("When the invoice clears, tell finance.")
-    row = Commitment.objects.get()
-    ledger.erase.remove_entries(row.tenant_id, (row.entry_id,), reason="expired", now=timezone.now())
-    assert "<code>invoic</code> <code>clear</code>" in body_of(ada.get("/commitments"))
+def test_what_is_waited_for_is_shown_in_the_words_of_the_text_and_never_as_stems(ada: Client) -> None:
+    remembered("When the invoice clears, tell finance.", "We might call Rosa when the crates arrive.")
+    page = body_of(ada.get("/commitments"))
+    assert ">the invoice clears</q>" in page and ">the crates arrive</q>" in page
+    for row in Commitment.objects.all():
+        ledger.erase.remove_entries(row.tenant_id, (row.entry_id,), reason="expired", now=timezone.now())
+    page = body_of(ada.get("/commitments"))
+    assert page.count("what the sentence waits for") == 2 and "invoic</code>" not in page
 
 
 def test_the_list_is_json_and_csv_without_formulas(ada: Client) -> None:

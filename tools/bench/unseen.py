@@ -101,7 +101,7 @@ def fired(plan: Plan) -> Iterator[Outcome]:
 def fires(condition: Condition) -> bool:
     """Whether what is said later is taken to say that the condition of the first is met."""
     for found in intentions.found_in(condition.text, zone="UTC", written_at=WROTE):
-        holds = intentions.verdict(found.words, condition.later) if found.words else None
+        holds = intentions.verdict(found.words, condition.later, own=found.own) if found.words else None
         if holds is not None and holds != found.negated:
             return True
     return False

@@ -246,6 +246,8 @@ BY_PERSON = patterns.late(r"\s*when\s+(?:you|i|we)\s+(?!\w+ed\b|were\b|had\b|met
 UNTIL_THEN = patterns.late(
     r"^.{3,}?\buntil\b(?P<clause>[^,;]{5,}?)[,;]?\s+(?:and )?then\s+(?P<order>.+)$", re.IGNORECASE | re.DOTALL
 )
+# "We hit 10,000 subscribers" is said of a channel too.
+OWN = patterns.late(r"\W*(?:i|we(?!.*\d))\b", re.IGNORECASE)
 NEXT_TIME = patterns.late(r"\W*(?:the )?next time (?:you|i|we) \w+ (?-i:[A-Z])", re.IGNORECASE)
 PRONOUN = patterns.late(r"\s*((?P<person>he|she)|it|they)\b(?!')", re.IGNORECASE)
 THING = (
@@ -290,8 +292,8 @@ MAY_BE_WHEN = patterns.late(
 class Intention:
     """From character ``starts`` to ``ends`` of the text: due ``at``, and again by ``cron``, each ``every``-th
     time; or, with ``words``, when a
-    later statement says that ``clause`` holds (with ``negated``: that it does not). ``doubtful``: whether it is meant
-    is for a person to say."""
+    later statement says that ``clause`` holds (with ``negated``: that it does not; with ``own``: of its writer).
+    ``doubtful``: whether it is meant is for a person to say."""
 
     starts: int
     ends: int
@@ -302,6 +304,7 @@ class Intention:
     negated: bool = False
     clause: str = ""
     doubtful: bool = False
+    own: bool = False
 
 
 def may_hold_one(sentence: str) -> bool:
@@ -460,6 +463,7 @@ def _predicate(sentence: Sentence, inner: str, main: str) -> Intention | None:
         negated=negated,
         clause=clause,
         doubtful=standing == documents.DOUBTFUL,
+        own=OWN.match(clause) is not None,
     )
 
 

@@ -48,7 +48,7 @@ laptop notebook
 install fit mount
 dismantle disassemble
 register enrol enroll registration enrolment enrollment
-rain pour drizzle
+rain drizzle
 close shut closure
 hire recruit appoint
 find locate
@@ -292,6 +292,7 @@ PHRASES = tuple(
         (rf"{IS} {NOW}(?:fine|happy|ok|okay) with", "approve"),
         (r"(?:pass|passes|passed) away", "die"),
         (r"(?:take|takes|took|taken) off", "depart"),
+        (r"\bit(?:'s| is| was| has been| had been)?(?: been)?(?: \w+)? pour(?:s|ed|ing)", "rain"),
         (r"(?:pull|back)(?:s|ed)? out", "cancel"),
         (rf"(?:is|are|'s) {NOW}(?:up|online|up and running|working)(?: again)?(?=\s*(?:[.,;!]|$|since|now))", "online"),
         (r"set(?:s|ting)? off|head(?:s|ed)? off", "leave"),

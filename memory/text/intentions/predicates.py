@@ -13,7 +13,7 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 from memory.text import json_texts, patterns, search_words
-from memory.text.intentions import documents, occurrences
+from memory.text.intentions import documents, occurrences, verbs
 from memory.text.similarity.spelling import with_signs
 from memory.text.similarity.values import NUMBER_WORDS
 
@@ -150,9 +150,13 @@ DENIAL = patterns.late(
     r"|\b(?:pending|outstanding|overdue|rolled back|reversed|revoked|withdrawn)\b",
     re.IGNORECASE,
 )
-# After such a word there is no statement, up to the next comma.
+# After such a word there is no statement, up to the next comma. A copy of a condition says no more than the condition.
 SUBORDINATE = patterns.late(
-    r"\b(?:when|whenever|once|if|unless|until|till|before|as soon as|whether|the moment|after)\b[^,]*", re.IGNORECASE
+    r"\b(?:when|whenever|once|if|unless|until|till|before|as soon as|whether|the moment|after|provided(?: that)?"
+    r"|in case|as long as|(?:each|every|the next|next) time|wenn|sobald|sofern|nachdem|cuando|en cuanto|quand|lorsqu\w*"
+    r"|dès qu\w*|gdy|kiedy|jeśli|jeżeli|(?-i:[Ss]i(?= [a-zé])))\b[^,]*"
+    r"|\bfalls (?:der|die|das|dies\w*|ein\w*|es|sie|ich|wir|er)\b[^,]*",
+    re.IGNORECASE,
 )
 NO_STATEMENT = patterns.late(
     r"\b(?:will|would|shall|should|may|might|could(?! not)|must|can)\b|\b\w+'(?:ll|d)\b|\b(?:have|has|had) to\b|"
@@ -188,6 +192,33 @@ NO_STATEMENT = patterns.late(
 )
 
 
+# Said of how it always is, of what would be good, or to one another: nothing has happened.
+GENERALLY = patterns.late(
+    r"\b(?:always|usually|often|generally|normally|sometimes|in general|tends? to|(?:every|each) (?:day|week|month"
+    r"|year))\b"
+    r"|\b(?:let's|let us)\b|\b(?:it's|it is|is|are) (?:so |very |super |really |always )*(?:important|essential"
+    r"|crucial|key)\b"
+    r"|^\W*(?:\w+:\s+)?\w{2,}ing\s+(?!is\b|are\b|was\b|were\b|has\b)[^,.;]*\b(?:is|are) (?:so |very |super |really )*"
+    r"(?:great|good|fun|hard|tough|nice|amazing|what|a|an|my|something|worth)\b",
+    re.IGNORECASE,
+)
+# "I", "we" and "I'm" in a condition: who it is that did it; a note without a subject is its writer's.
+OWN = patterns.late(
+    r"\b(?:i|we)\b|\b(?:the|this) (?:user|author|writer)\b"
+    r"|^\W*(?:(?:now|just|finally|all|already)\s+)*(?:\w{2,}ed|done|home|back|here|there|sent|paid|made|read)\b",
+    re.IGNORECASE,
+)
+# A note of so few words may have no verb: "CI green again".
+SHORTEST_NOTE = 4
+# A word that says by itself what is, and how many words before it say so.
+BEING = frozenset(
+    "is are was were am be been being it's that's he's she's there's they're we're i'm has have had got gets get went"
+    " goes came comes became turned turns ran runs now again".split()
+)
+NEAR = 4
+WEATHER = frozenset(("rain", "snow", "freez", "storm", "hail", "drizzl"))
+HAPPENS = frozenset(verbs.third_person(verb) for verb in verbs.ACTIONS | verbs.HAPPENING)
+CONTRACTED = patterns.late(r"(?:i|you|he|she|it|we|they|there|that|who)'(?:m|re|ve|d|ll|s)$")
 UNITS = frozenset(
     "percent euro dollar pound degre kg km m cm mm gb mb tb ms bar volt watt hour minut day week litr liter".split()
 )
@@ -242,7 +273,10 @@ ON_BALANCE = patterns.late(
     r"|undone|rolled back|reopened|invalid|void|not\b)",
     re.IGNORECASE,
 )
-OWNER = patterns.late(r"\b([^\W_]+)'s ((?:(?:new|old|own|first|last|next|current|final|second|other) )*[\w-]+)")
+OWNER = patterns.late(
+    r"\b(?!(?i:it|he|she|that|there|what|who|let|here)'s)([^\W_]+)'s ((?:(?:new|old|own|first|last|next|current|final"
+    r"|second|other) )*[\w-]+)"
+)
 POSSIBLE = patterns.late(r"\bcan\b", re.IGNORECASE)
 PIECE_END = patterns.late(r",(?!\d)|\b(?:and|but)\b", re.IGNORECASE)
 
@@ -324,7 +358,7 @@ def _short(word: str) -> str:
 
 def _stems(text: str) -> list[str]:
     folded = unicodedata.normalize("NFKC", THOUSANDS.sub("", text.replace("%", " percent "))).casefold()
-    plain = [word.removesuffix("'s") for word in WORD.findall(with_signs(folded))]
+    plain = [word.removesuffix("'s") for word in WORD.findall(with_signs(folded)) if not CONTRACTED.match(word)]
     return [STANDS_FOR.get(each, each) for each in (stem(word) for word in plain if word not in STOP) if each]
 
 
@@ -408,13 +442,15 @@ def _of_payment(found: list[str]) -> list[str]:
 class Wanted:
     """What has to be said: all of ``words``, and with a ``limit`` a number in its ``unit`` on that ``side`` of it.
 
-    ``said`` are the words of the condition, those that need not be said again among them."""
+    ``said`` are the words of the condition, those that need not be said again among them; ``of`` is the first, of whom
+    or what it is said."""
 
     words: frozenset[str]
     limit: float | None = None
     side: str = ""
     unit: str = ""
     said: frozenset[str] = frozenset()
+    of: str = ""
 
 
 @lru_cache(maxsize=1024)
@@ -432,7 +468,7 @@ def wanted_of(words: tuple[str, ...]) -> Wanted:
             unit = behind[0] if behind and behind[0] in UNITS else ""
             rest += [each for each in words[at + 1 :] if each != unit]
             return Wanted(_needed(rest), limit, side, unit, said)
-    return Wanted(_needed(words), said=said)
+    return Wanted(_needed(words), said=said, of=words[0] if words else "")
 
 
 def _needed(words: Sequence[str]) -> frozenset[str]:
@@ -451,15 +487,16 @@ def _number(word: str) -> float | None:
         return None
 
 
-def verdict(words: Sequence[str], content: str, tags: Iterable[str] = ()) -> bool | None:
+def verdict(words: Sequence[str], content: str, tags: Iterable[str] = (), *, own: bool = False) -> bool | None:
     """Whether an entry says that what ``words``, in their order, stand for holds; None when it says nothing of it.
 
-    The last statement counts. A label alone may say it.
+    The last statement counts. A label alone may say it. ``own``: it is about whoever writes, "when I am home".
     """
     wanted = wanted_of(tuple(words))
     labels = [_label(tag) for tag in tags]
     shared = {word for label in labels for word in _all_words(label)}
-    said = [_affirms(wanted, each, shared) for each in sentences(content) if not each.asks]
+    heard = (each for each in sentences(content) if not each.asks and (not own or OWN.search(each.text)))
+    said = [_affirms(wanted, each, shared) for each in heard]
     answers = [each for each in said if each is not None]
     if answers:
         return answers[-1]
@@ -476,7 +513,7 @@ def _affirms(wanted: Wanted, sentence: Sentence, shared: set[str]) -> bool | Non
     main = UNDONE.sub("not ", SUBORDINATE.sub(" ", sentence.text))
     main = occurrences.OF_AN_EVENT.sub(lambda found: found[0] if wanted.said >= {*_stems(found[0])} else " ", main)
     main = _of_itself(wanted.said, main)
-    denied = main
+    denied = said_as = main
     if not _speaks_of(wanted.words, main, shared):
         possible = POSSIBLE.search(main) and SUBORDINATE.search(sentence.text)  # "can be collected once it is paid"
         main = main if possible else occurrences.rewritten(main)
@@ -493,11 +530,36 @@ def _affirms(wanted: Wanted, sentence: Sentence, shared: set[str]) -> bool | Non
         return None
     if wanted.limit is not None:
         return _is_beyond(wanted, piece)
-    return not _denies(wanted.words, piece)
+    if _denies(wanted.words, piece):
+        return False
+    return True if main is not said_as or _is_affirmed(wanted, piece, shared, main) else None
+
+
+def _is_affirmed(wanted: Wanted, piece: str, shared: set[str], main: str) -> bool:
+    """Whether what happens is said to happen, to have happened or to be: "the bug is fixed", and not "fix the bug"."""
+    happens = wanted.words - shared
+    words = WORD.findall(piece.casefold())
+    is_note = len(main.split()) <= SHORTEST_NOTE and words[0] != "to" and words[0] not in verbs.ACTIONS
+    if not happens or is_note or ENGLISH.isdisjoint(words):
+        return True
+    for at, word in enumerate(words):
+        root = STANDS_FOR.get(stem(word), stem(word))
+        before = words[max(0, at - NEAR) : at]
+        if before[-1:] == ["to"] or happens.isdisjoint((root, *occurrences.ALSO.get(root, ()))):
+            continue
+        if word in IRREGULAR or word.endswith("ed") or word in verbs.LIKE_PAST:
+            return True
+        if root == wanted.of and root not in WEATHER:
+            continue  # "the tests"
+        if word in HAPPENS or (not BEING.isdisjoint(before) and "to" not in before):
+            return True
+    return False
 
 
 def _states_nothing(said: frozenset[str], piece: str) -> bool:
     """Whether a word other than those that are waited for keeps it from being a statement: "stops" where a stop is."""
+    if any(said.isdisjoint(_all_words(found[0])) for found in GENERALLY.finditer(piece)):
+        return True
     return any(said.isdisjoint(_all_words(found[0].split()[0])) for found in NO_STATEMENT.finditer(piece))
 
 
