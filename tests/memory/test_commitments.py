@@ -215,6 +215,18 @@ def test_a_condition_fires_once_each_time_it_turns_from_false_to_true(desk: Desk
     assert not commitments.lifecycle.find(desk.scope, desk.only.id, now=desk.at).twice
 
 
+def test_what_is_said_of_its_writer_is_met_by_the_writer_alone_and_a_copy_of_it_meets_nothing(desk: Desk) -> None:
+    desk.says("I'll tell you once I'm done reading it.")
+    told = [
+        ("Otto is done reading it.", 0),
+        ("I'll tell you once I'm done reading it.", 0),
+        ("I have read it to the end.", 2),
+    ]
+    for text, fires in told:
+        desk.says(text)
+        assert desk.keeps(hours=1) == fires, text
+
+
 def test_only_later_entries_of_the_same_ref_decide(desk: Desk) -> None:
     desk.says("The invoice cleared.")
     desk.says("When the invoice clears, tell finance.")

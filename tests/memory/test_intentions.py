@@ -313,6 +313,7 @@ def test_what_waits_for_one_event_is_armed(text: str) -> None:
         "Call with Ana, 3 March",
         "Call with Helios on 2 June: they want a discount.",
         "Patch by Ida Holm, 2019 Jan 10, send it again Jan 12.",
+        "fix the typo in the manual (report by Jan Holm)",
         "importer 2025-06-24 14:39:43: run with two workers",
         "Log ended: 2026-11-18  17:31:27",
     ],

@@ -2,8 +2,8 @@
 
 An intention is a sentence with a cue ("remind me", "follow up", "we need to") and a condition: a time in words, or a
 clause that a later statement may fulfil ("when the invoice clears"). Statements of fact, past times, negations,
-questions and quotations are none. English, and in less depth German, Spanish, French and Polish; the same text at the
-same time in the same zone always gives the same.
+questions, quotations, code and documentation are none. English, and in less depth German, Spanish, French and Polish;
+the same text at the same time in the same zone always gives the same.
 """
 
 from memory.text.intentions.finding import FARTHEST, Intention, called_off, found_in

@@ -199,7 +199,8 @@ LEAST_WORDS = 2
 MARKER = patterns.late(
     r"^\W*next time(?= )|^\W*should(?=\s+(?!(?:i|we|you|it be)\b)\w+\s)|\bthe (?:day|minute|second|instant)"
     r"(?=\s+(?:the|our|my|his|her|their|he|she|they|we|it|that|(?!\w+day\b)(?-i:[A-Z])\w+)\b)"
-    r"|(?<![-/.\w])(?:(?:as soon as|the moment|provided(?: that)?|in the event (?:that|of)|whenever|when|upon"
+    r"|(?<![-/.\w])(?:(?:as soon as|the moment|provided(?: that|(?= (?:the|my|our|your|his|her|their|no|he|she|it|we"
+    r"|they|you|i)\b))|in the event (?:that|of)|whenever|when|upon"
     r"|the next time|in case(?! of)|(?:each|every) time|(?<!day )(?<!week )(?<!look )after(?! all\b)|if(?! only))"
     r"(?![-/\w])(?!\s+(?:block|statement|clause|loop|branch|condition|expression)s?\b)|once(?![-/\w])(?!\s+(?:a|an"
     r"|per|every|each|more|again|in|upon|we've)\b))",

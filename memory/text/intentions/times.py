@@ -185,6 +185,7 @@ DAY = patterns.late(
 IN_MONTH = patterns.late(
     r"\b(?:(?:in|by|before|until|for|at)\s+(?:(?:early|late|mid|the beginning of|the start of)[- ])?"
     r"|(?:(?:by|before|until|at)\s+)?(?:the\s+)?(?P<close>end of)\s+)"
+    r"(?!(?-i:Jan|April|May|June|August) (?-i:[A-Z][a-z]+))"  # a person's name: "by Jan Roth"
     rf"(?P<month>{MONTH}|(?:spring|summer|autumn|winter)(?=,?\s+\d{{4}})"
     r"|(?<=\bby )(?:spring|summer|autumn|winter)|(?<=\bbefore )(?:spring|summer|autumn|winter)"
     rf"|(?<=\buntil )(?:spring|summer|autumn|winter))(?:,?\s+(?P<year>\d{{4}}))?(?!\w"
