@@ -333,6 +333,8 @@ def test_a_date_that_something_bears_is_not_one_by_which_to_do_it(text: str) -> 
         ("Review the contract (Ana, by Friday).", "Fri 2026-11-20 09:00"),
         ("Restart the importer at 14:30.", "Wed 2026-11-18 14:30"),
         ("I'll come over tomorrow if that's fine.", "Thu 2026-11-19 09:00"),
+        ("print invoices (2 copies) tomorrow", "Thu 2026-11-19 09:00"),
+        ("call Ana tomorrow {urgent}", "Thu 2026-11-19 09:00"),
     ],
 )
 def test_a_date_by_which_to_do_it_is_due(text: str, due: str) -> None:

@@ -19,13 +19,13 @@ CODE = patterns.late(
     r"|^\s*(?:(?:const|let|var|static|final|export|int|char"
     r"|auto)\s+)?[a-z_][\w.]*(?:\[[^\]]*\])?\s*[-+*/|&]?=\s*[^\s=>]"
     r"|\w\((?!(?:e?s|e?n|in|r)\))[^()\n]*\)\s*[:{;](?=\s|$)"
-    r"|(?:[{}]|[)}\]];)\s*$"
+    r"|(?:\s\{|^\s*\}|[)}\]];)\s*$"
     r"|^\s*(?:return|raise|yield|assert|await|print)\b(?!\s+(?:the|an?|my|our|your|his|her|their|it|them|to)\b)"
-    r"[^.!?]*[\[\](){}=<>|&*]"
+    r"[^.!?]*(?:\w\(|[\[\]{}=<>|&*])"
     r"|^\s*(?:>>>|\$\s+[a-z]|[dl-](?:[r-][w-][xsS-]){2})|\w::\w|\b(?:None|True|False|NULL|nullptr)\s+(?:if|else)\b"
     r"|\belse\s+(?:None|True|False|NULL)\b"
 )
-# Two of these do.
+# More than two of these do.
 CODE_MARKS = tuple(
     patterns.late(mark)
     for mark in (
