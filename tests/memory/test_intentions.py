@@ -1315,3 +1315,22 @@ def test_a_label_may_say_it_too() -> None:
 def test_a_condition_is_never_judged_by_a_text_without_its_words(text: str) -> None:
     wanted = words_of("the invoice clears")
     assert verdict(wanted, text) is None or set(wanted) <= vocabulary(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "due"),
+    [
+        ("I will call Ana on 2026-12-05 20:42.", "2026-12-06T01:42"),
+        ("Remind me to call Ana on 2026-12-05 9:00", "2026-12-05T14:00"),
+        ("I will call Ana on 5 December 2026 8 pm.", "2026-12-06T01:00"),
+        ("I will call Ana tomorrow at 20:42 UTC.", "2026-11-30T20:42"),
+        ("I will call Ana on 2026-12-05 at 20:42 (UTC).", "2026-12-05T20:42"),
+        ("I will call Ana on 5 December at 8 pm CET.", "2026-12-05T19:00"),
+        ("Call Ana at 2026-12-05T20:42:00Z.", "2026-12-05T20:42"),
+        ("Call Ana at 2026-12-05T20:42+02:00.", "2026-12-05T18:42"),
+    ],
+)
+def test_an_hour_belongs_to_the_day_before_it_and_to_the_zone_behind_it(text: str, due: str) -> None:
+    written = datetime(2026, 11, 29, 21, 2, tzinfo=UTC)
+    [found] = found_in(text, zone="America/New_York", written_at=written)
+    assert found.at == datetime.fromisoformat(f"{due}+00:00")

@@ -650,8 +650,15 @@ def _phrases(text: str) -> list[tuple[int, int]]:
     return joined
 
 
+# The hour of the date before it: "on 5 December 20:42".
+BARE_CLOCK = patterns.late(r"\d{1,2}:\d{2}(?![:\d])|\d{1,2}(?::\d{2})?\s?[ap]\.?m\b", re.IGNORECASE)
+
+
 def _goes_on(text: str, last: int, first: int) -> bool:
-    return not text[last:first].strip() and text[first : first + 3].casefold() in ("at ", "mor", "aft", "eve", "noo")
+    beside = not text[last:first].strip()
+    return beside and (
+        text[first : first + 3].casefold() in ("at ", "mor", "aft", "eve", "noo") or bool(BARE_CLOCK.match(text, first))
+    )
 
 
 def _inner_clauses(main: str, cue: Cue) -> list[tuple[int, int]]:

@@ -323,9 +323,16 @@ def found_in(text: str, *, zone: str, written_at: datetime, doubtful: bool = Fal
 
     None lies before that moment, and none more than ten years after it.
     """
-    likely = (each for each in sentences(text) if may_hold_one(each.text))
-    found = (_meant(each, zone, written_at) or _doubted(each, zone, written_at) for each in likely)
+    zoned = (_zoned(each, zone) for each in sentences(text))
+    likely = ((each, at) for each, at in zoned if may_hold_one(each.text))
+    found = (_meant(each, at, written_at) or _doubted(each, at, written_at) for each, at in likely)
     return list(islice((each for each in found if each and (doubtful or not each.doubtful)), MOST))
+
+
+def _zoned(sentence: Sentence, zone: str) -> tuple[Sentence, str]:
+    """The sentence without the zone that it states, and the zone of its times."""
+    text, stated = times.with_stated_zone(sentence.text, zone)
+    return sentence._replace(text=text), stated
 
 
 def _meant(sentence: Sentence, zone: str, written_at: datetime) -> Intention | None:

@@ -220,6 +220,39 @@ MONTH_FIRST = patterns.late(
 )
 
 
+# Behind a clock, a zone of which there is one by that name: IST, CST and BST are several.
+STATED_ZONES = {
+    **dict.fromkeys(("utc", "gmt", "z", "wet"), "UTC"),
+    **dict.fromkeys(("cet", "west"), "Etc/GMT-1"),
+    **dict.fromkeys(("cest", "eet"), "Etc/GMT-2"),
+    "eest": "Etc/GMT-3",
+    "edt": "Etc/GMT+4",
+    "est": "Etc/GMT+5",
+    "mdt": "Etc/GMT+6",
+    **dict.fromkeys(("mst", "pdt"), "Etc/GMT+7"),
+    "pst": "Etc/GMT+8",
+}
+ZONED = patterns.late(
+    rf"(?:\d:\d\d|\d ?[ap]\.?m\.?|noon|midnight)(?P<zone>\s+\(?(?:{'|'.join(STATED_ZONES)})\b\)?)", re.IGNORECASE
+)
+INSTANT = patterns.late(
+    r"\b\d{4}-\d\d-\d\d(?P<t>T)\d\d:\d\d(?P<rest>(?::\d\d(?:\.\d+)?)?(?:(?P<z>Z)|(?P<sign>[+-])(?P<hours>\d\d):?00))(?![\w:])"
+)
+
+
+def with_stated_zone(text: str, zone: str) -> tuple[str, str]:
+    """``text`` with a blank for the zone that is stated behind its time, and that zone; else both as they are."""
+    if found := INSTANT.search(text):
+        ahead = int(found["hours"] or 0)
+        stated = "UTC" if not ahead else f"Etc/GMT{'-' if found['sign'] == '+' else '+'}{ahead}"
+        spaced = text[: found.start("t")] + " " + text[found.end("t") : found.start("rest")]
+        return (spaced + " " * len(found["rest"]) + text[found.end() :], stated) if ahead <= 12 else (text, zone)
+    if is_meant(text) or not (found := ZONED.search(text)):
+        return text, zone
+    name = found["zone"].strip(" ()").casefold()
+    return text[: found.start("zone")] + " " * len(found["zone"]) + text[found.end() :], STATED_ZONES[name]
+
+
 def number_of(word: str) -> float:
     """The number that a word or digits say."""
     folded = word.casefold()
