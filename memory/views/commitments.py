@@ -151,7 +151,10 @@ def snooze(request: HttpRequest, cmt_id: str) -> HttpResponse:
     scope.check("memory:retire")
     sent = pages.submit(form, lambda data: _put_off(scope, shown.row.id, data["hours"], now))
     if sent.result:
-        messages.success(request, f"Snoozed: it does not fire before {sent.result.snoozed_until:%Y-%m-%d %H:%M} UTC.")
+        messages.success(
+            request,
+            f"The commitment is snoozed. It does not fire before {sent.result.snoozed_until:%Y-%m-%d %H:%M} UTC.",
+        )
         return redirect(pages.back(request, reverse("commitment", args=[cmt_id])))
     if sent.conflict:
         messages.error(request, sent.conflict.message)

@@ -274,6 +274,7 @@ def test_documentation_and_lists_of_changes_wait_for_nothing(text: str) -> None:
     "text",
     [
         "When PR #512 is merged, deploy it to staging.",
+        "Tell Ana when ticket OPS-412 is closed.",
         "Once the migration finishes, delete the old bucket.",
         "As soon as the API returns 200 again, close the incident.",
         "Once the feature flag is enabled in production, tell support.",

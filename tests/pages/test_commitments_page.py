@@ -144,7 +144,7 @@ def test_one_is_put_off_and_cancelled_without_scripts(ada: Client) -> None:
     answer = ada.post(f"/commitments/{known}/snooze", {"hours": "24", "next": listed}, follow=True)
     assert answer.redirect_chain[0][0] == listed
     row = Commitment.objects.get()
-    assert f"does not fire before {row.snoozed_until:%Y-%m-%d %H:%M} UTC" in body_of(answer)
+    assert f"It does not fire before {row.snoozed_until:%Y-%m-%d %H:%M} UTC" in body_of(answer)
     due, until = row.due_at, row.snoozed_until
     assert due
     assert until

@@ -53,8 +53,8 @@ STATEMENTS = {
         "run-answer runs-cancel webhook workflow-file"
     ),
     14: "key-revoke memory-export namespace operators",
-    15: "forget forget-confirm operator-sessions runs",
-    16: "archive archives consolidation forget-request memory-entry-retire settings",
+    15: "forget forget-confirm operator-sessions",
+    16: "archive archives runs consolidation forget-request memory-entry-retire settings",
     17: "agent-tab commitments memory memory-selected needs-you pass",
     18: "artifact installed",
     19: "nights",

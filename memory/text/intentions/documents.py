@@ -90,7 +90,7 @@ IDENTIFIER = patterns.late(
     r"\b[A-Za-z]\w*_\w+|\b_\w+|\b[a-z]{2,}[a-z0-9]*[A-Z]\w*|\w\(\d?\)|(?<![\w-])(?:--?[a-z][\w-]*=?|-[A-Z]\b)"
     r"|\$[A-Z{<]\w*"
     r"|(?<![\w.:/])/[a-z][\w.-]*/|(?<![\w@])[\w-]*\.(?:py|c|h|cpp|js|ts|sh|rs|go|in|conf|cfg|ini|toml|ya?ml|json|txt|md"
-    r"|html|desktop|service|pc|so|patch|test|mk|vimrc|env|pth|list)\b|::|\b0x[0-9a-f]+|\b[A-Z]{3,}(?:[-_][A-Z0-9]+)+"
+    r"|html|desktop|service|pc|so|patch|test|mk|vimrc|env|pth|list)\b|::|\b0x[0-9a-f]+"
     r"|\b(?:None|True|False|NULL|nil|stdin|stdout|stderr|OSError|\w+(?:Error|Exception))\b|<[\w:-]+>"
     r"|\w\[\w*\]|\*{2}_"
 )
