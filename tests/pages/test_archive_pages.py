@@ -58,7 +58,7 @@ def test_the_list_says_of_each_archive_what_it_cost_and_what_became_of_it(ada: C
     for words in (
         "43 written, 100 read",
         "143 of 8,123 in all",
-        "o200k_base, ±10&nbsp;%",
+        "o200k_base, ±10 %",
         "2 of 2",
         "current",
         "withdrawn",
