@@ -78,11 +78,11 @@ def failed_since(scope: TenantScope, since: datetime) -> QuerySet[Run]:
 
 
 def cancellable(scope: TenantScope, wanted: RunFilter, *, most: int) -> tuple[list[Run], int]:
-    """Return the runs among those that a client can cancel and has not, newest first, at most ``most`` of them; and
-    how many there are, counted up to ``COUNTED``."""
+    """Return the unfinished runs among those that match which a client can cancel and has not, newest first, at most
+    ``most`` of them; and how many there are, counted up to ``COUNTED``."""
     scope.check("runs:cancel")
-    rows, _ = _runs(scope, replace(wanted, status=UNFINISHED))
-    rows = rows.filter(external=False).exclude(status=RunStatus.CANCELLING)
+    rows, _ = _runs(scope, replace(wanted, status=wanted.status or UNFINISHED))
+    rows = rows.filter(completed_at=None, system=False, external=False).exclude(status=RunStatus.CANCELLING)
     return list(rows[:most]), rows.order_by().values("id")[:COUNTED].count()
 
 

@@ -245,6 +245,9 @@ def test_the_unfinished_runs_of_a_filter_are_cancelled_together_after_a_question
     asked = body_of(ada.get(f"/runs/cancel?{query}"))
     assert "Cancel 2 runs?" in asked
     assert re.findall(r'name="id" value="(run_\w+)"', asked) == mine[::-1]
+    assert 'name="id"' not in body_of(ada.get("/runs/cancel?status=pending")), (
+        "those that wait for an answer are others"
+    )
     answer = ada.post(f"/runs/cancel?{query}", {"id": [*mine, ended], "reason": "its key has leaked"}, follow=True)
     assert "2 runs are being cancelled." in body_of(answer)
     assert "1 had ended already or cannot be cancelled here." in body_of(answer)
