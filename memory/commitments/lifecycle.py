@@ -266,7 +266,7 @@ def lock_lost(tenant_id: UUID, refs: Iterable[str]) -> list[Commitment]:
 
 
 class Awaited(NamedTuple):
-    """What a condition waits for: its words in their order, and whether it is about whoever wrote them (``own``)."""
+    """What a condition waits for: its words in their order, and whether it is about their writer (``own``)."""
 
     words: tuple[str, ...]
     own: bool

@@ -1,7 +1,7 @@
 """What is no commitment whatever its form: code, documentation, lists of changes, advice and pleasantries.
 
 A commitment is about something that happens once: a thing that is known, a person, an event. Documentation says what
-always is: of any file, of a function, of whoever reads it. Code holds none at all. Where the two cannot be told apart,
+always is: of any file, of any function, of every reader. Code holds none at all. Where the two cannot be told apart,
 a person decides (``DOUBTFUL``).
 """
 
