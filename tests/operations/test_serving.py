@@ -592,6 +592,32 @@ def test_a_body_that_came_fast_may_not_stall_for_long(monkeypatch: pytest.Monkey
     assert awaiting.awaited(asked()) == 408
 
 
+def test_nothing_holds_the_connection_of_a_refused_body_until_the_next_garbage_collection(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    """The web server closes the connection when nothing can read from it any more."""
+
+    def application(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+        start_response("408 Late" if isinstance(environ.get(REFUSED), RequestTimeout) else "200 OK", [])
+        return []
+
+    async def asked() -> tuple[int, bool]:
+        console, sized, connection = server.Console(application), [(b"content-length", b"901")], asyncio.Event()
+        status, _ = await ask(console, "POST", "/v1/runs", sized, b"x" * 900, gone=connection)
+        held = weakref.ref(connection)
+        del connection
+        return status, held() is not None
+
+    settings.OPENWOP_BODY_SECONDS = 0.05
+    monkeypatch.setattr(server, "SLOWEST", 9_000_000)
+    monkeypatch.setattr("signal.signal", lambda *_: None)  # for the main thread alone
+    gc.disable()
+    try:
+        assert awaiting.awaited(asked()) == (408, False)
+    finally:
+        gc.enable()
+
+
 def test_a_disk_without_room_for_a_body_or_an_answer_is_answered_with_503(monkeypatch: pytest.MonkeyPatch) -> None:
     large = b"x" * (server.IN_MEMORY + 1)
 
