@@ -57,6 +57,11 @@ def is_agent_id(text: str) -> bool:
     return 0 < len(text) <= MAX_AGENT and text.isprintable() and text == text.strip()
 
 
+def is_addressed(ref: str) -> bool:
+    """Whether entries under the ref have an address; what passes make of them there has none."""
+    return ref.startswith(PREFIX)
+
+
 def owner_of(ref: str) -> str | None:
     """Return the agent that owns the memory under an OpenIntent ref; None when agents share it."""
     tier, _, rest = ref.removeprefix(PREFIX).partition("/")

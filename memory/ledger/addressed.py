@@ -84,6 +84,7 @@ ADDRESS = (
     f"SELECT {', '.join(['%s'] * len(ADDRESS_COLUMNS))} FROM head)"
 )
 BY = "by"
+NOTHING_STATED: Mapping[UUID, StatedWrite] = {}
 Told = tuple[UUID, Event, Note]
 Streams = dict[UUID, list[tuple[Event, Note]]]
 
@@ -114,22 +115,41 @@ def lifecycle_event(kind: type[EntryLifecycle], address: EntryAddress, actor: st
     )
 
 
-def record_removal(tenant_id: UUID, rows: list[UUID], *, reason: str, actor: str, by: str, now: datetime) -> None:
+def record_removal(
+    tenant_id: UUID, rows: list[UUID], *, reason: str, actor: str, by: str, why: str = "", now: datetime
+) -> None:
     """Append the facts of those of ``rows`` that have an address, each to the stream of the run that wrote it.
 
-    ``by`` is the principal who had them removed; empty for the host.
+    ``by`` is the principal who had them removed, empty for the host; ``why`` is what a person said, redacted.
     """
-    kind = REMOVALS.get(reason)
-    if kind is None:
-        return
+    if kind := REMOVALS.get(reason):
+        _record(tenant_id, rows, kind, named=reason != "forgotten", actor=actor, by=by, why=why, now=now)
+
+
+def record_return(tenant_id: UUID, rows: list[UUID], *, actor: str, by: str, why: str, now: datetime) -> None:
+    """Append that those of ``rows`` that have an address are there again: to their agents they are created anew."""
+    _record(tenant_id, rows, EntryCreated, named=True, actor=actor, by=by, why=why, now=now)
+
+
+def _record(
+    tenant_id: UUID,
+    rows: list[UUID],
+    kind: type[EntryLifecycle],
+    *,
+    named: bool,
+    actor: str,
+    by: str,
+    why: str,
+    now: datetime,
+) -> None:
     found = EntryAddress.objects.of(tenant_id).filter(id__in=rows).select_related("entry").order_by("id")
     actor = redaction.for_tenant(tenant_id).redact(actor).text if actor else actor
-    streams: dict[UUID, list[tuple[Any, Note]]] = {}
+    said = {event_notes.REASON: why} if why else {}
+    streams: Streams = {}
     for address in found:
-        note = {} if reason == "forgotten" else note_of(address, address.entry.tags, by)
+        note = note_of(address, address.entry.tags, by) | said if named else {}
         streams.setdefault(address.entry.run_id, []).append((lifecycle_event(kind, address, actor), note))
-    for stream_id, noted in sorted(streams.items()):
-        event_notes.append(tenant_id, stream_id, noted, now=now)
+    _append_facts(tenant_id, streams, now)
 
 
 def release_keys(tenant_id: UUID, rows: list[UUID]) -> None:
@@ -454,7 +474,7 @@ def rewrite(
     now: datetime,
 ) -> EntryAddress:
     """``rewrite_all`` for one entry."""
-    return rewrite_all(scope, [(row, given)], actor=actor, stated=stated, now=now)[0]
+    return rewrite_all(scope, [(row, given)], actor=actor, stated={row.id: stated} if stated else {}, now=now)[0]
 
 
 @transaction.atomic
@@ -463,13 +483,13 @@ def rewrite_all(
     changes: Sequence[tuple[EntryAddress, AddressedValue]],
     *,
     actor: str,
-    stated: StatedWrite | None = None,
+    stated: Mapping[UUID, StatedWrite] = NOTHING_STATED,
     now: datetime,
 ) -> list[EntryAddress]:
     """The locked entries are as given from here on, each in its next version, with its facts (RFC-0015 3).
 
     They are changes of the ledger: runs that started before see the entries no more, neither as they were nor as they
-    are. Tier, owner, namespace, key and scope stay as they are.
+    are. Tier, owner, namespace, key and scope stay as they are. ``stated`` has the runs elsewhere that write, by entry.
     """
     tenant_id, rows = scope.tenant_id, [row for row, _ in changes]
     redactor = redaction.for_tenant(tenant_id)
@@ -480,9 +500,7 @@ def rewrite_all(
     )
     for row, each in zip(rows, ready, strict=True):
         _apply_next_version(row, each, scope.principal.id)
-    _append_facts(
-        tenant_id, _by_stream(_updated(rows, ready, actor, scope.principal.id, is_stated=stated is not None)), now
-    )
+    _append_facts(tenant_id, _by_stream(_updated(rows, ready, actor, scope.principal.id, stated)), now)
     last = advance_head(tenant_id, entries=0, retired=0, steps=len(rows), gone=gone)
     index.remove_from_index(tenant_id, before)
     first = last - len(rows) + 1
@@ -493,7 +511,7 @@ def rewrite_all(
     _replace_tags(tenant_id, rows)
     if stated_ids := [row.id for row in rows if row.is_stated]:
         entries.mark_outdated(tenant_id, stated_ids)
-    _append_stated(tenant_id, [stated] * len(rows), ready, redactor.redact, now)
+    _append_stated(tenant_id, [stated.get(row.id) for row in rows], ready, redactor.redact, now)
     index.index_after_bulk(tenant_id, last, len(rows), longest=max(len(row.entry.search_text) for row in rows))
     consolidation_state.drop(tenant_id, sorted({row.entry.memory_ref for row in rows}))
     return rows
@@ -571,12 +589,16 @@ def _created(
 
 
 def _updated(
-    rows: Sequence[EntryAddress], ready: Sequence[_RedactedAddressed], actor: str, by: str, *, is_stated: bool
+    rows: Sequence[EntryAddress],
+    ready: Sequence[_RedactedAddressed],
+    actor: str,
+    by: str,
+    stated: Mapping[UUID, StatedWrite],
 ) -> Iterable[Told]:
     for row, made in zip(rows, ready, strict=True):
         run_id, node_id = row.entry.run_id, row.entry.node_id
         known = row.task_id if node_id and row.task_id == node_id else None
-        if not is_stated:
+        if row.id not in stated:
             yield run_id, _written(made.entry, row.id, node_id, actor), {}
         fact = lifecycle_event(EntryUpdated, row, actor, previous_version=row.version - 1, task_id=known)
         yield run_id, fact, note_of(row, made.entry.tags, by)

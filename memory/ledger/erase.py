@@ -126,7 +126,7 @@ def remove_entries(
         return 0
     stones = [(tenant, row.id, row.run_id, reason, at) for row in found]
     sql.insert(Tombstone, STONE, stones, by=WRITER)
-    with_address = [sql.as_uuid(row.id) for row in found if row.memory_ref.startswith(addresses.PREFIX)]
+    with_address = [sql.as_uuid(row.id) for row in found if addresses.is_addressed(row.memory_ref)]
     if with_address:
         addressed.record_removal(tenant_id, with_address, reason=reason, actor=actor, by=by, now=now)
     retired = sum(1 for row in found if row.is_retired)

@@ -31,9 +31,7 @@ def lock_entries(tenant_id: UUID, *, runs: Collection[UUID] = (), entries: Colle
     address is locked after its entry, or by a rotation, which has the vault's key and locks addresses alone.
     """
     parts = list(sql.in_chunks(sorted(entries)))
-    streams = {*runs, *(run for part in parts for run in _runs_of(tenant_id, part))}
-    if streams:
-        event_log.hold(tenant_id, streams)
+    lock_streams(tenant_id, runs=runs, entries=entries)
     locked = " FOR NO KEY UPDATE" if sql.is_postgres() else ""
     held: list[UUID] = []
     for part in parts:
@@ -41,6 +39,13 @@ def lock_entries(tenant_id: UUID, *, runs: Collection[UUID] = (), entries: Colle
         found = sql.rows(ENTRIES.format(condition, locked), [sql.key(tenant_id), keys])
         held += [sql.as_uuid(row) for (row,) in found]
     return held
+
+
+def lock_streams(tenant_id: UUID, *, runs: Collection[UUID] = (), entries: Collection[UUID] = ()) -> None:
+    """Lock the streams of these runs and of those of the entries that have an address."""
+    of_entries = (run for part in sql.in_chunks(sorted(entries)) for run in _runs_of(tenant_id, part))
+    if streams := {*runs, *of_entries}:
+        event_log.hold(tenant_id, streams)
 
 
 def _runs_of(tenant_id: UUID, entries: Collection[UUID]) -> set[UUID]:

@@ -8,10 +8,11 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from memory import consolidation_state
+from memory.addresses import is_addressed
 from memory.host import audit, ids, sql
 from memory.host.tenancy import TenantScope
 from memory.ledger import addressed
-from memory.ledger.head import WRITER, advance_head, locked_entry
+from memory.ledger.head import WRITER, advance_head, lock_streams, locked_entry
 from memory.models.entry import MemoryEntry, Retirement
 from memory.reasons import stored_reason
 
@@ -20,6 +21,7 @@ RETIRABLE = (
     "AND NOT protected AND NOT sealed"
 )
 MARK_RETIRED = "UPDATE memory_memoryentry SET retired_at = %s, retired_kind = %s WHERE tenant_id = %s AND {}"
+HOST = "host"  # who did what a pass did
 SPAN = ("tenant_id", "id", "entry_id", "from_position")
 
 
@@ -33,12 +35,17 @@ def retire_entry(scope: TenantScope, entry_id: UUID, *, reason: str, now: dateti
     """Hide the entry from reads that begin later; runs that started before still see it. Can be undone, and is
     audited."""
     scope.check("memory:retire")
+    lock_streams(scope.tenant_id, entries=[entry_id])
     entry = locked_entry(scope.tenant_id, entry_id)
     if entry.retired_at is None:
-        said = stored_reason(scope.tenant_id, reason)
+        said, who = stored_reason(scope.tenant_id, reason), scope.principal.id
         position = advance_head(scope.tenant_id, entries=-1, retired=1)
         Retirement(tenant_id=scope.tenant_id, entry_id=entry.id, from_position=position).insert(by=WRITER)
-        addressed.release_keys(scope.tenant_id, [entry.id])
+        if is_addressed(entry.memory_ref):
+            addressed.release_keys(scope.tenant_id, [entry.id])
+            addressed.record_removal(
+                scope.tenant_id, [entry.id], reason="deleted", actor=who, by=who, why=said, now=now
+            )
         _record_change(scope, entry, at=now, retired=said, audited=said, now=now)
     return entry
 
@@ -51,16 +58,19 @@ def restore_entry(scope: TenantScope, entry_id: UUID, *, reason: str = "", now: 
     by the next pass, which looks at its ref anew.
     """
     scope.check("memory:retire")
+    lock_streams(scope.tenant_id, entries=[entry_id])
     entry = locked_entry(scope.tenant_id, entry_id)
     if entry.retired_at is not None:
+        said, who = stored_reason(scope.tenant_id, reason), scope.principal.id
         position = advance_head(scope.tenant_id, entries=1, retired=-1)
         open_spans = Retirement.objects.written_by(WRITER).filter(tenant_id=scope.tenant_id, entry_id=entry.id)
         open_spans.filter(until_position=None).update(until_position=position)
-        addressed.reclaim_keys(scope.tenant_id, [entry.id])
+        if is_addressed(entry.memory_ref):
+            addressed.reclaim_keys(scope.tenant_id, [entry.id])
+            addressed.record_return(scope.tenant_id, [entry.id], actor=who, by=who, why=said, now=now)
         entry.protected = entry.protected or bool(entry.retired_kind)
         if not entry.protected:
             consolidation_state.drop(scope.tenant_id, [entry.memory_ref])
-        said = stored_reason(scope.tenant_id, reason)
         _record_change(scope, entry, at=None, audited=said, now=now)
     return entry
 
@@ -91,10 +101,13 @@ class EntryToRetire:
 
 
 @transaction.atomic
-def retire_entries(tenant_id: UUID, entries: Sequence[EntryToRetire], *, now: datetime) -> list[UUID]:
+def retire_entries(
+    tenant_id: UUID, entries: Sequence[EntryToRetire], *, addressed_ones: bool = False, now: datetime
+) -> list[UUID]:
     """Retire at most ``CHUNK`` live entries and return their ids. Runs that started before still read them.
 
-    One change of the ledger. Protected entries, and those retired or removed meanwhile, are skipped.
+    One change of the ledger. Protected entries, and those retired or removed meanwhile, are skipped. With
+    ``addressed_ones``, whose streams the caller has locked, their agents read on their logs that they are gone.
     """
     wanted = {each.entry_id: each for each in entries[: sql.CHUNK]}
     found = _lock_retirable(tenant_id, wanted)
@@ -105,7 +118,10 @@ def retire_entries(tenant_id: UUID, entries: Sequence[EntryToRetire], *, now: da
     spans = [(tenant, sql.key(ids.new_id()), sql.key(row), position) for row in found]
     sql.insert(Retirement, SPAN, spans, by=WRITER)
     for kind in sorted({str(each.kind) for each in wanted.values()}):
-        _mark_retired(tenant_id, [row for row in found if wanted[row].kind == kind], kind, now)
+        of_kind = [row for row in found if wanted[row].kind == kind]
+        _mark_retired(tenant_id, of_kind, kind, now)
+        if addressed_ones:
+            addressed.record_removal(tenant_id, of_kind, reason="deleted", actor=HOST, by=HOST, why=kind, now=now)
     addressed.release_keys(tenant_id, found)
     return found
 
@@ -128,13 +144,16 @@ def _mark_retired(tenant_id: UUID, entries: Collection[UUID], kind: str, now: da
 
 
 @transaction.atomic
-def restore_entries(scope: TenantScope, taken: Mapping[UUID, datetime], *, now: datetime) -> list[UUID]:
+def restore_entries(
+    scope: TenantScope, taken: Mapping[UUID, datetime], *, reason: str = "", now: datetime
+) -> list[UUID]:
     """Restore at most ``CHUNK`` entries that are as a pass left them, protect them, and return their ids.
 
     ``taken`` says when the pass retired each: entries that were restored, retired or removed since stay as they are,
-    and so do those whose key is occupied. One change of the ledger; the caller audits it.
+    and so do those whose key is occupied. One change of the ledger; the caller audits it, with the redacted ``reason``.
     """
     rows = list(taken)[: sql.CHUNK]
+    lock_streams(scope.tenant_id, entries=rows)
     away = MemoryEntry.objects.in_scope(scope).select_for_update().filter(id__in=rows).exclude(retired_kind="")
     found = [row for row, at in away.order_by("id").values_list("id", "retired_at") if at == taken[row]]
     back = addressed.without_occupied_keys(scope.tenant_id, found)
@@ -145,6 +164,7 @@ def restore_entries(scope: TenantScope, taken: Mapping[UUID, datetime], *, now: 
     spans = Retirement.objects.written_by(WRITER).filter(**own, entry_id__in=back, until_position=None)
     spans.update(until_position=position)
     addressed.reclaim_keys(scope.tenant_id, back)
+    addressed.record_return(scope.tenant_id, back, actor=scope.principal.id, by=scope.principal.id, why=reason, now=now)
     shown = {"retired_at": None, "retired_reason": "", "retired_kind": "", "protected": True}
     MemoryEntry.objects.written_by(WRITER).filter(**own, id__in=back).update(**shown)
     return back

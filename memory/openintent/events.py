@@ -1,6 +1,6 @@
 """Events of memory and of the work it belongs to, as OpenIntent has them (RFC-0015 5), and who may read which log."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
@@ -17,6 +17,7 @@ from memory.host.events import VENDOR, IntentLogged, MemoryArchived
 from memory.host.expiry import unexpired
 from memory.host.json_types import JSONObject
 from memory.host.models import Run
+from memory.host.models.base import ERASED
 from memory.host.tenancy import TenantScope
 from memory.models import Agent, Assignment, Coordinator, Intent, Task
 from memory.openintent import access, work
@@ -139,7 +140,7 @@ def _assignments(caller: Caller, intent: Intent) -> "QuerySet[Assignment]":
 # What has happened to memory and to the work it belongs to, as OpenIntent tells it (RFC-0015 5; R64 to R70).
 #
 # The log has ids; names, tags, payloads and archived values are joined from the notes kept with it, for readers of
-# the log. What a forget took out of a note is missing, and an archived value then says that it is.
+# the log. What a forget took out of a note is missing, and the event then says that it is.
 # Facts of OpenWOP on the same stream are left out: the published client knows no other types than its own.
 
 
@@ -181,7 +182,7 @@ def documents(log: Log, found: Sequence[Recorded]) -> list[Document]:
     """Those of these events that OpenIntent tells of, as it tells them."""
     ours = [each for each in found if each.type.startswith(VENDOR)]
     notes, left = event_notes.notes_within(log.tenant_id, ours, each=SHORT, most=MOST_TOLD)
-    return [_document(log, each, None if each.sequence in left else notes.get(each.sequence, {})) for each in ours]
+    return [_document(log, each, None if each.sequence in left else _legible(notes, each)) for each in ours]
 
 
 def whole_documents(log: Log, found: Sequence[Recorded]) -> Iterator[tuple[Recorded, Document]]:
@@ -192,8 +193,15 @@ def whole_documents(log: Log, found: Sequence[Recorded]) -> Iterator[tuple[Recor
         notes, left = event_notes.notes_within(log.tenant_id, ours, each=SHORT, most=MOST_TOLD)
         count = next((place for place, each in enumerate(ours) if each.sequence in left), len(ours))
         for event in ours[:count]:
-            yield event, _document(log, event, notes.get(event.sequence, {}))
+            yield event, _document(log, event, _legible(notes, event))
         ours = ours[count:]
+
+
+def _legible(notes: Mapping[int, Note], event: Recorded) -> Note:
+    """The note of the event; what a forget took out of it is said to be missing."""
+    note = notes.get(event.sequence, {})
+    is_blanked = event.sequence in notes and (not note or note.get(event_notes.REASON) == ERASED)
+    return note | REDACTED if is_blanked else note
 
 
 def _types_of(event_type: str) -> dict[str, tuple[str, ...]]:
@@ -242,6 +250,7 @@ def _data(log: Log, event: Recorded, note: Note | None) -> Document:
 
 
 def _changed(said: Document, note: Note) -> Document:
+    """With the names of the entry, and why a person retired or restored it; where they are missing, that they are."""
     data = {
         "entry_id": said["entryId"],
         "namespace": note.get("namespace"),
@@ -250,7 +259,9 @@ def _changed(said: Document, note: Note) -> Document:
         "version": said["version"],
         "tags": note.get("tags", []),
     }
-    return data | ({"previous_version": said["previousVersion"]} if "previousVersion" in said else {})
+    why = {event_notes.REASON: note[event_notes.REASON]} if event_notes.REASON in note else {}
+    before = {"previous_version": said["previousVersion"]} if "previousVersion" in said else {}
+    return data | before | why | ({} if "namespace" in note else REDACTED)
 
 
 def _archived(said: Document, note: Note) -> Document:

@@ -9,10 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import NamedTuple
+from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, ledger, passes, provenance, redaction
+from memory import adapter, addresses, ledger, passes, provenance, redaction
 from memory.adapter.passes import CorpusEntry
 from memory.entry_drafts import MAX_CONTENT_BYTES, MAX_TAGS, EntryDraft
 from memory.host import event_log, ids, sql, tenancy
@@ -164,9 +165,12 @@ def _store(work: Pass, scope: MemoryScope, found: Candidates, made: Condensed, *
 
 def _retired(work: Pass, sources: list[CorpusEntry], now: datetime) -> list[CorpusEntry]:
     """Retires the sources, and returns those that were."""
-    hidden = set()
+    hidden, addressed_ones = set[UUID](), addresses.is_addressed(work.memory_ref)
+    if addressed_ones:
+        ledger.head.lock_streams(work.tenant_id, entries=[entry.id for entry in sources])
     for part in sql.in_chunks(EntryToRetire(entry.id, "compacted") for entry in sources):
-        hidden.update(ledger.retirement.retire_entries(work.tenant_id, part, now=now))
+        gone = ledger.retirement.retire_entries(work.tenant_id, part, addressed_ones=addressed_ones, now=now)
+        hidden.update(gone)
     return [entry for entry in sources if entry.id in hidden]
 
 

@@ -288,7 +288,7 @@ def restore_pass(scope: TenantScope, pass_id: UUID | None, *, reason: str, now: 
 
 @transaction.atomic
 def _restore(scope: TenantScope, work: Pass, taken: dict[UUID, datetime], reason: str, now: datetime) -> int:
-    back = ledger.retirement.restore_entries(scope, taken, now=now)
+    back = ledger.retirement.restore_entries(scope, taken, reason=reason, now=now)
     if back:
         audit.append(
             scope.tenant_id,

@@ -191,8 +191,9 @@ def test_an_event_whose_note_was_forgotten_reads_without_it(acme: TenantScope) -
     assert kinds == ["intent_created", "memory.created", "memory.created", "comment", "memory.deleted"]
     named, other, comment, deleted = (each["data"] for each in told[1:])
     assert (named["key"], named["namespace"], named["tags"], named["version"]) == (None, None, [], 1)
-    assert (other["key"], comment) == ("other", {})
+    assert (other["key"], comment) == ("other", {"value_redacted": True})
     assert (deleted["entry_id"], deleted["key"]) == (named["entry_id"], None)
+    assert [each.get("value_redacted") for each in (named, other, deleted)] == [True, None, True]
 
 
 def test_a_sealed_value_is_opened_and_looked_through(acme: TenantScope) -> None:

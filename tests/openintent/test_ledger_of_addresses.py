@@ -1,21 +1,25 @@
 """Entries that have an address, in the one ledger: redacted, in versions, sealed where they have to be."""
 
 import dataclasses
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import connection
+from django.test import Client
 from django.utils import timezone
 
 from memory import adapter, ledger
 from memory.addresses import Address, Tier
-from memory.host import event_log, vault
+from memory.host import event_log, ids, vault
 from memory.host.errors import KeyExists
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry
-from memory.openintent import entries
+from memory.openintent import entries, events
 from memory.openintent.access import Caller
+from memory.passes import orders
+from memory.passes.orders import RequestedPass
 from tests import building
 
 pytestmark = pytest.mark.django_db
@@ -100,3 +104,65 @@ def test_a_retired_entry_gives_its_key_up_and_comes_back_only_to_a_free_one() ->
     ledger.erase.remove_entries(made.tenant_id, (other.id,), reason="deleted", now=timezone.now())
     assert ledger.retirement.restore_entry(owner, made.id, now=timezone.now()).retired_at is None
     assert connection.in_atomic_block
+
+
+def on_a_page(client: Client, act: str, mem_id: str) -> Any:
+    return client.post(f"/memory/{mem_id}/{act}", {"reason": "out of date"})
+
+
+def in_the_bulk_bar(client: Client, act: str, mem_id: str) -> Any:
+    return client.post("/memory/selected", {"action": act, "id": [mem_id], "reason": "out of date"})
+
+
+def over_the_api(client: Client, act: str, mem_id: str) -> Any:
+    path = f"/v1/host/console/memory/{mem_id}:{act}"
+    return client.post(path, {"reason": "out of date"}, content_type="application/json", **building.headers())
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("door", [on_a_page, in_the_bulk_bar, over_the_api])
+def test_the_agent_reads_on_its_log_that_a_person_took_its_entry_away_and_brought_it_back(
+    client: Client, door: Callable[..., Any]
+) -> None:
+    made = entries.create(caller(), given(), now=timezone.now())
+    mem_id, headers = ids.wire("mem", made.id), building.headers() | {"HTTP_X_AGENT_ID": "billing-01"}
+    client.force_login(building.operator(), backend="allauth.account.auth_backends.AuthenticationBackend")
+
+    def told() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = client.get("/api/v1/agents/billing-01/events", **headers).json()
+        return found
+
+    for act, kind in (("retire", "memory.deleted"), ("restore", "memory.created")):
+        assert door(client, act, mem_id).status_code in {200, 302}
+        assert client.get(f"/api/v1/memory/{mem_id}", **headers).status_code == (404 if act == "retire" else 200)
+        *_, event = told()
+        assert (event["type"], event["agent_id"]) == (kind, "billing-01")
+        assert event["actor"].startswith("key_" if door is over_the_api else "usr_")
+        assert event["data"] == {
+            "entry_id": mem_id,
+            "namespace": "invoices",
+            "key": "progress",
+            "memory_type": "working",
+            "version": 1,
+            "tags": ["batch", "in progress"],
+            "reason": "out of date",
+        }
+    assert len(told()) == 3
+
+
+def test_a_compaction_and_its_undoing_stand_on_the_log_of_the_agent() -> None:
+    owner = building.scope()
+    for key in ("a", "b"):
+        entries.create(caller(), given({"text": key}, tier=Tier.EPISODIC, key=key), now=timezone.now())
+    order = orders.order(owner, RequestedPass("compact", "openintent/episodic/billing-01"), now=timezone.now())
+    done = orders.run_pass(owner.tenant_id, order.id, holder="test/1", clock=timezone.now)
+    assert done
+    assert done.state == "done"
+    orders.restore_pass(owner, done.id, reason="wanted them", now=timezone.now())
+    log = events.agent_log(caller(), "billing-01", now=timezone.now())
+    told = [(each["type"], each["data"].get("reason")) for each in events.page(log, events.EventQuery()).events]
+    assert told == [
+        *[("memory.created", None)] * 2,
+        *[("memory.deleted", "compacted")] * 2,
+        *[("memory.created", "wanted them")] * 2,
+    ]
