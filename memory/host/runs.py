@@ -330,9 +330,9 @@ def copy_log(
     When another principal asked for the fork, its ``run.started`` names that principal as the owner and the source's as
     ``sourceOwner``.
     """
-    if recorded[0].type == RunStarted.type:
+    if any(each.type == RunStarted.type for each in recorded):
         _begin(run, source.snapshot_position, lasts, now)
-        recorded = [_begun_by(run, source, recorded[0]), *recorded[1:]]
+        recorded = [_begun_by(run, source, each) if each.type == RunStarted.type else each for each in recorded]
     if recorded[-1].type not in event_log.ENDINGS:
         event_log.copy_recorded(run.tenant_id, run.id, recorded, now=now)
         progress(run, ready_at=LEASE.end(now) if run.holder else now, now=now)
@@ -396,7 +396,8 @@ def wake(run: Run, *, now: datetime) -> None:
 def pause(run: Run, *, drain: bool, now: datetime) -> int | None:
     """Pause the locked run so that no further node begins; with ``drain``, nodes that have begun finish first.
 
-    Return the sequence of ``run.paused`` when it is appended now. Refused for a replay.
+    Return the sequence of ``run.paused`` when it is appended now: also of a run that has not begun, whose log then
+    begins with it. Refused for a replay.
     """
     if run.is_replay:
         raise Conflict("A replay cannot be paused: it follows the log of its source run.", runStatus=run.status)
@@ -405,30 +406,29 @@ def pause(run: Run, *, drain: bool, now: datetime) -> int | None:
     if not run.holder:
         run.ready_at = now if drain else None
     run.save(by=WRITER, update_fields=["status", "paused_at", "draining", "ready_at"])
-    if drain:
-        _call_worker(run)
-    elif run.started_at:
+    if not drain:
         return event_log.append(run.tenant_id, run.id, RunPaused(IMMEDIATE), now=now)
+    _call_worker(run)
     return None
 
 
-def drained(run: Run, *, now: datetime) -> int | None:
-    """Record that the paused run has finished its nodes; return the sequence of ``run.paused`` if it had started."""
+def drained(run: Run, *, now: datetime) -> int:
+    """Record that the paused run has finished its nodes; return the sequence of ``run.paused``."""
     run.draining = False
     run.holder, run.ready_at, run.attempts = "", None, 0
     run.save(by=WRITER, update_fields=["draining", "holder", "ready_at", "attempts"])
-    return event_log.append(run.tenant_id, run.id, RunPaused(DRAIN), now=now) if run.started_at else None
+    return event_log.append(run.tenant_id, run.id, RunPaused(DRAIN), now=now)
 
 
 def resume(run: Run, *, now: datetime) -> int | None:
     """Resume the locked, paused run; the paused time does not count against its deadline.
 
-    Return the sequence of ``run.resumed`` when one is appended.
+    Return the sequence of ``run.resumed``; none of a pause that was not on the log yet.
     """
     _move(run, RunStatus.RUNNING if run.started_at else RunStatus.PENDING)
     if run.deadline_at and run.paused_at:
         run.deadline_at += now - run.paused_at
-    is_recorded = run.started_at and not run.draining
+    is_recorded = not run.draining
     run.paused_at, run.draining = None, False
     run.ready_at = run.ready_at if run.holder else now
     run.save(by=WRITER, update_fields=["status", "paused_at", "draining", "ready_at", "deadline_at"])

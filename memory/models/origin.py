@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import Q
 
 from memory import origins
+from memory.host.json_types import JSONObject
 from memory.host.models import Personal, TenantFK, TenantOwned, tenant_link
 from memory.host.models.base import PRINCIPAL, STATE
 from memory.origins import MAX_TEXT, Origin
@@ -97,6 +98,13 @@ class ExternalRun(TenantOwned):
     def name(self) -> str:
         """What lists call the run: the system, and its own id of the run or thread."""
         return ": ".join(filter(None, (self.system, self.ref))) or "An agent elsewhere"
+
+    @property
+    def document(self) -> JSONObject:
+        """The run as its agent names it, without what was not said."""
+        thread_id = self.thread_id or (self.ref if self.by_thread else "")
+        said = {"system": self.system, "runId": "" if self.by_thread else self.ref, "threadId": thread_id}
+        return {name: text for name, text in said.items() if text}
 
     class Meta:
         constraints = (

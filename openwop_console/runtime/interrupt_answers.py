@@ -248,13 +248,19 @@ def _clarification(value: object, data: Json, policy: Json) -> Json:
     schemas = {each["id"]: each.get("schema") for each in data["questions"]}
     errors = [_error(name, "is not a question of this interrupt") for name in answers if name not in schemas]
     for name, schema in schemas.items():
-        if answers.get(name) is None and (name not in answers or schema is None):
+        if name not in answers or (schema is None and _is_empty(answers[name])):
             errors.append(_error(name, "is required"))
         elif schema is not None:
             errors += json_schemas.problems(schema, answers[name], field=f"resumeValue.answers.{name}")
     if errors:
         raise Invalid("The resume value does not answer this interrupt.", errors=errors)
     return {"answers": answers}
+
+
+def _is_empty(answer: object) -> bool:
+    """Whether that answers nothing: null, a blank text, an empty list or object. A question with a schema says itself
+    what it takes."""
+    return answer is None or answer in ([], {}) or (isinstance(answer, str) and not answer.strip())
 
 
 def _error(name: str, message: str) -> dict[str, str]:

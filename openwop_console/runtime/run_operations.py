@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import addresses, event_notes, recordings, redaction, workspace
+from memory import addresses, event_notes, external_runs, recordings, redaction, workspace
 from memory.host import access, audit, event_log, ids, interrupts, json_schemas, registry, runs
 from memory.host.errors import (
     CapabilityNotProvided,
@@ -27,6 +27,7 @@ from memory.host.json_types import JSONObject
 from memory.host.models import Interrupt, Run, RunStatus
 from memory.host.runs import ENDS, RunOrder
 from memory.host.tenancy import TenantScope
+from memory.models import ExternalRun
 from memory.openintent import events
 from memory.wire import instant
 from openwop_console.runtime import artifacts, chains, interrupt_answers, steps, workflows
@@ -47,6 +48,12 @@ NOT_OFFERED = {
     "eval_suite": "agents.evalSuite",
 }
 FIELD = "configurable"
+# A reserved key that bounds a distillation (RFC 0062 B.2), and here none is a run of a workflow.
+DISTILLATION_BUDGET = "distillation.tokenBudget"
+NO_DISTILLATION = (
+    "bounds a distillation, and no workflow of this host is one: say options.tokenBudget where it is ordered, at "
+    "/v1/host/console/passes"
+)
 CONFIGURABLE = {
     "type": "object",
     "properties": {
@@ -55,7 +62,6 @@ CONFIGURABLE = {
         "model": {"type": "string", "minLength": 1},
         "temperature": {"type": "number", "minimum": 0, "maximum": 2},
         "maxTokens": {"type": "integer", "minimum": 1},
-        "distillation.tokenBudget": {"type": "integer", "minimum": 1},
         "promptOverrides": {"type": "object", "additionalProperties": {"type": "string"}},
     },
 }
@@ -103,6 +109,7 @@ def create_run(scope: TenantScope, request: RunRequest, *, now: datetime) -> Run
         raise WorkflowNotFound
     plan.require_enabled()
     check_agents(scope, request, plan.definition)
+    require_used(request.configurable)
     check_configurable(request.configurable, plan.definition)
     variables = begun_with(plan.definition, request.inputs)
     redactor = redaction.for_tenant(scope.tenant_id)
@@ -167,6 +174,13 @@ def check_request(scope: TenantScope, request: RunRequest) -> None:
         raise Invalid(errors=[{"field": "metadata", "message": f"has at most {MAX_METADATA_BYTES} bytes"}])
 
 
+def require_used(configurable: JSONObject) -> None:
+    """Refuse a reserved key that would change nothing: whoever sends it relies on it."""
+    if DISTILLATION_BUDGET in configurable:
+        problem = {"field": f"{FIELD}.{DISTILLATION_BUDGET}", "message": NO_DISTILLATION}
+        raise Invalid("The run cannot be configured like that.", errors=[problem])
+
+
 def check_configurable(configurable: JSONObject, definition: JSONObject) -> None:
     """Refuse, with field paths, values that violate the reserved keys or the workflow's ``configurableSchema``."""
     if "mockProvider" in configurable:
@@ -204,13 +218,15 @@ def variables_of(definition: JSONObject, inputs: JSONObject) -> JSONObject:
 class RunState:
     """A run, its open interrupts (oldest first) and its steps.
 
-    ``tokens`` are for the interrupts that this principal may answer.
+    ``tokens`` are for the interrupts that this principal may answer. ``stated`` is what an agent elsewhere says of its
+    run, for who may read that.
     """
 
     run: Run
     interrupts: list[Interrupt]
     steps: dict[str, Step]
     tokens: dict[UUID, str] = field(default_factory=dict)
+    stated: ExternalRun | None = None
 
 
 def find_run(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Run:
@@ -233,14 +249,15 @@ def still_readable(scope: TenantScope, run_id: UUID, *, now: datetime) -> bool:
 
 def read_run(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> RunState:
     """The run's state, with tokens for the interrupts that the principal may answer."""
-    state = state_of(find_run(scope, run_id, now=now))
+    state = state_of(scope, find_run(scope, run_id, now=now))
     return replace(state, tokens=interrupt_answers.tokens_for(scope, state.run, state.interrupts, now=now))
 
 
-def state_of(run: Run) -> RunState:
-    """The run's state without tokens; the caller has checked access."""
+def state_of(scope: TenantScope, run: Run) -> RunState:
+    """The run's state without tokens; the caller has checked access to the run."""
     asked = interrupts.open_at(run) if run.status not in ENDS else []
-    return RunState(run, asked, steps.steps_of_run(run.tenant_id, run.id))
+    stated = external_runs.statements_about(scope, [run]).get(run.id)
+    return RunState(run, asked, steps.steps_of_run(run.tenant_id, run.id), stated=stated)
 
 
 def read_events(scope: TenantScope, run: Run, *, after: int) -> tuple[list[Recorded], bool]:
@@ -365,8 +382,7 @@ def resume_run(scope: TenantScope, run_id: UUID | None, *, reason: str = "", now
     paused = now - (run.paused_at or now)
     steps.postpone(run, paused)
     interrupts.postpone(run, paused)
-    has_event = run.started_at is not None and not run.draining
-    event_notes.give_reason(scope.tenant_id, run.id, reason if has_event else "")
+    event_notes.give_reason(scope.tenant_id, run.id, "" if run.draining else reason)
     event_notes.attach_reason(run, runs.resume(run, now=now))
     _note(scope, "run.resume", run, now)
     return run

@@ -443,7 +443,8 @@ def _snapshots(reader: _Reader) -> Iterator[Item]:
     again once the run has ended, because its log is then final.
     """
     last = event_log.length(reader.scope.tenant_id, reader.place.stream_id) - 1
-    state = run_operations.state_of(runs.find(reader.scope.tenant_id, reader.place.stream_id))
+    run = runs.find(reader.scope.tenant_id, reader.place.stream_id)
+    state = run_operations.state_of(reader.scope, run)
     if state.run.status in ENDS:
         last = event_log.length(reader.scope.tenant_id, reader.place.stream_id) - 1
         reader.over = True

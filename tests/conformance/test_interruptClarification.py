@@ -21,7 +21,9 @@ def test_an_answered_question_lets_the_run_complete(host: Host, value: dict[str,
     assert "blue" not in str(host.events(snapshot["runId"]))
 
 
-@pytest.mark.parametrize("value", [{}, {"answers": {}}, {"answers": {"q2": 1}}, {"answers": "blue"}, "blue"])
+@pytest.mark.parametrize(
+    "value", [{}, {"answers": {}}, {"answers": {"q1": ""}}, {"answers": {"q2": 1}}, {"answers": "blue"}, "blue"]
+)
 def test_an_answer_that_is_missing_or_unasked_is_refused_by_its_field(host: Host, value: object) -> None:
     with host.client() as client:
         run_id = waiting(client, "conformance-clarification")["runId"]

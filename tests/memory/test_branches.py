@@ -496,10 +496,28 @@ def test_a_run_that_is_paused_while_its_first_node_fails_has_not_begun_it(monkey
     nodes = [failing("f"), noop("b")]
     run, now = started(graph("raced", nodes, ("f", "b", {"triggerRule": "any_failed"}))), timezone.now()
     interrupted(monkeypatch, lambda: run_operations.pause_run(acme, run.id, drain=False, now=now))
-    assert (advance_at(run, now).status, types_of(run)) == ("paused", [])
+    assert (advance_at(run, now).status, types_of(run)) == ("paused", ["run.paused"])
     run_operations.resume_run(acme, run.id, now=now)
     assert advance_at(run, now).status == "completed"
-    assert types_of(run)[:3] == ["run.started", "node.started", "node.failed"]
+    assert types_of(run)[1:5] == ["run.resumed", "run.started", "node.started", "node.failed"]
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize(("drain", "policy"), [(True, "drain-current-node"), (False, "immediate")])
+def test_a_pause_before_the_first_step_is_on_the_log_and_so_is_its_end(drain: bool, policy: str) -> None:
+    acme = building.scope()
+    run, now = started(graph("early", [noop("a")])), timezone.now()
+    run_operations.pause_run(acme, run.id, drain=drain, reason="not yet", now=now)
+    assert run_operations.read_run(acme, run.id, now=now).run.status == "paused"
+    run_operations.resume_run(acme, run.id, reason="now", now=now + timedelta(seconds=9))
+    assert advance_at(run, now + timedelta(seconds=10)).status == "completed"
+    told, _ = run_operations.read_events(acme, run, after=-1)
+    assert [each.sequence for each in told] == list(range(len(told)))
+    assert [(each.type, each.payload) for each in told[:2]] == [
+        ("run.paused", {"drainPolicy": policy, "reason": "not yet"}),
+        ("run.resumed", {"reason": "now"}),
+    ]
+    assert told[2].type == "run.started"
 
 
 def test_a_run_that_is_cancelled_while_its_first_node_fails_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:

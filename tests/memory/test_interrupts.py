@@ -245,6 +245,7 @@ QUESTIONS: list[dict[str, Any]] = [
     {"id": "count", "question": "How many?", "schema": {"type": "integer", "minimum": 1}},
     {"id": "code", "question": "Which code?", "schema": {"type": "string", "pattern": "^(a+)+$"}},
 ]
+NOTHING: list[Any] = [None, "", " \n", [], {}]
 ANSWERS: dict[str, Any] = {"colour": "blue", "count": 3, "code": "aa"}
 
 
@@ -277,7 +278,7 @@ def test_answers_that_are_missing_or_do_not_fit_are_refused_by_field_without_bei
         ({"answers": ANSWERS | {"code": "a" * 5000 + "b"}}, "resumeValue.answers.code"),
         ({"answers": ANSWERS | {"size": 1}}, "resumeValue.answers.size"),
         ({"answers": {"colour": "blue", "code": "a"}}, "resumeValue.answers.count"),
-        ({"answers": ANSWERS | {"colour": None}}, "resumeValue.answers.colour"),
+        *(({"answers": ANSWERS | {"colour": none}}, "resumeValue.answers.colour") for none in NOTHING),
         ({"answers": "blue"}, "resumeValue.answers"),
         ({"answers": [{"id": "colour"}]}, "resumeValue.answers"),
         ({"answers": [{"id": "colour", "answer": 1}] * 2}, "resumeValue.answers"),

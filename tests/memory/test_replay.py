@@ -884,6 +884,31 @@ def test_a_branch_is_not_paused_because_its_source_was() -> None:
     assert types_of(forked(source, "branch", resumed + 1))[-2:] == ["run.paused", "run.resumed"]
 
 
+@pytest.mark.engines
+def test_a_run_that_was_paused_before_it_began_is_replayed_and_branched_from_every_place() -> None:
+    acme, now = building.scope(), timezone.now()
+    source = run_operations.create_run(acme, RunRequest("conformance-noop"), now=now)
+    run_operations.pause_run(acme, source.id, drain=False, now=now)
+    run_operations.resume_run(acme, source.id, now=now)
+    source = advance_at(source, now)
+    assert types_of(source)[:3] == ["run.paused", "run.resumed", "run.started"]
+    made = replayed(source)
+    assert (made.status, facts(made)) == ("completed", facts(source))
+    assert made.started_at
+    for before, begins in enumerate((["run.started"], ["run.started"], ["run.paused", "run.resumed", "run.started"])):
+        branch = branched(source, before)
+        assert (branch.status, types_of(branch)[: len(begins)]) == ("completed", begins), before
+
+
+def test_a_replay_of_a_run_that_was_paused_and_cancelled_before_it_began_goes_on_alone() -> None:
+    acme, now = building.scope(), timezone.now()
+    source = run_operations.create_run(acme, RunRequest("conformance-noop"), now=now)
+    run_operations.pause_run(acme, source.id, drain=False, now=now)
+    run_operations.cancel_run(acme, source.id, now=now)
+    assert types_of(advance_at(source, now)) == ["run.paused", "run.cancelled"]
+    assert types_of(replayed(source))[:2] == ["run.paused", "run.started"]
+
+
 def test_what_was_asked_and_not_answered_is_asked_anew_and_an_answer_is_kept(typed: Callable[..., None]) -> None:
     typed("core.noop", asks, OnReplay.RECORDED)
     source = executed("asking", node("ask", "core.noop"))

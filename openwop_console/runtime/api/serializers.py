@@ -25,13 +25,16 @@ from memory.host.http import (
     Omittable,
     Schema,
     Text,
+    also,
     closed,
     listed,
     nullable,
+    words,
 )
 from memory.host.json_types import JSONObject
 from memory.host.models import ForkMode, Interrupt, Run, RunStatus
 from memory.host.paging import cursor
+from memory.models import ExternalRun
 from memory.redaction import Mask, without_sensitive
 from memory.run_search import RunFilter, RunPage
 from memory.wire import instant
@@ -109,6 +112,9 @@ RUN: Schema = {
         "status": STATUS,
         "currentNodeId": TEXT,
         "owner": closed(tenant=TEXT, principal=TEXT),
+        "kind": {"const": EXTERNAL},
+        "origin": also(closed(), system=TEXT, runId=TEXT, threadId=TEXT),
+        "endedBy": words(by for by, _ in ExternalRun.ENDED_BY),
         "traceId": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
         "startedAt": TIME,
         "completedAt": TIME,
@@ -320,7 +326,10 @@ def created_document(run: Run, request: Request) -> JSONObject:
 
 
 def run_document(state: RunState, *, origin: str = "") -> JSONObject:
-    """The RunSnapshot (openwop-host 3.3); ``origin`` is where this host is reached, for the addresses of tokens."""
+    """The RunSnapshot (openwop-host 3.3), and of a run that an agent executes elsewhere what it states of it.
+
+    ``origin`` is where this host is reached, for the addresses of tokens.
+    """
     run, definition = state.run, json.loads(state.run.definition.text)
     mask = Mask(definition, run.inputs, run.variables)
     asked = [_interrupt_document(each, mask, state.tokens.get(each.id, ""), origin) for each in state.interrupts]
@@ -332,6 +341,8 @@ def run_document(state: RunState, *, origin: str = "") -> JSONObject:
         "error": run.error,
         "agent": _agent_document(run, definition),
         "kind": EXTERNAL if run.external else None,
+        "origin": (state.stated.document or None) if state.stated else None,
+        "endedBy": (state.stated.ended_by or None) if state.stated else None,
         "traceId": trace_context.trace_id(run.traceparent) or None,
         "sourceRunId": ids.wire("run", run.source_run_id),
         "sourceOwner": _source_owner(run),
