@@ -5,7 +5,7 @@ A batch takes every lock that it needs before it changes anything, in the order 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -20,18 +20,20 @@ from memory.host import sql
 from memory.host.errors import Invalid, KeyExists, NotFound, PreconditionRequired, Refusal, VersionMismatch
 from memory.host.json_types import JSONObject
 from memory.ledger.addressed import NewAddressedEntry
-from memory.ledger.entries import AddressedValue
+from memory.ledger.entries import AddressedValue, StatedWrite
 from memory.openintent import access, entries, namespaces, queries
 from memory.openintent.access import Caller
 from memory.openintent.capacity import Room
 from memory.openintent.entries import Owners
 from memory.openintent.queries import Wanted
+from memory.origins import Origin
 
 if TYPE_CHECKING:
     from memory.models.address import EntryAddress
 
 
 MOST = 500
+Stated = dict[int, StatedWrite]
 
 
 # Which entries a batch is about, and who may touch them (R100, RFC-0015 6.4).
@@ -45,7 +47,8 @@ class Item:
     """An entry of a batch: made as ``given``, or changed in ``named`` of its fields when it is there already (R100).
 
     ``entry_id`` says which one is meant, and then nothing need be given; without it the address does. ``version`` is
-    the one that is to be changed. ``fixed`` is what was said of it that no change can make so.
+    the one that is to be changed. ``fixed`` is what was said of it that no change can make so. ``origin`` is where the
+    write of this entry came from, as the agent states it.
     """
 
     given: AddressedValue | None = None
@@ -53,6 +56,7 @@ class Item:
     entry_id: UUID | None = None
     version: int | None = None
     fixed: dict[str, str] = field(default_factory=dict)
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,11 +177,13 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What a batch will do, by the number of the item: entries to be made, and changed, and those that stay so."""
+    """What a batch will do, by the number of the item: entries to be made, and changed, and those that stay so; and
+    what is stated of changes, by entry."""
 
     new: dict[int, NewAddressedEntry] = field(default_factory=dict)
     changed: dict[int, tuple["EntryAddress", AddressedValue]] = field(default_factory=dict)
     same: dict[int, "EntryAddress"] = field(default_factory=dict)
+    stated: dict[UUID, StatedWrite] = field(default_factory=dict)
 
 
 @transaction.atomic
@@ -196,7 +202,7 @@ def write(caller: Caller, items: Sequence[Item], *, now: datetime) -> Outcome:
     places = [each.place for each in found if each.place and each.row is None]
     owners = entries.lock_owners(caller, places, [each.row for each in found if each.row], now=now)
     _require_still(caller, found, now)
-    outcome = _carry_out(caller, found, owners, now)
+    outcome = _carry_out(caller, found, owners, _stated_writes(caller, found, now), now)
     namespaces.audit_changes(made, actor=caller.scope.principal.id, now=now)
     return outcome
 
@@ -241,8 +247,26 @@ def _require_still(caller: Caller, found: Sequence[Target], now: datetime) -> No
                 raise KeyExists(**entries.state_of(each.row))
 
 
-def _carry_out(caller: Caller, found: Sequence[Target], owners: Owners, now: datetime) -> Outcome:
+def _stated_writes(caller: Caller, found: Sequence[Target], now: datetime) -> Stated:
+    """The runs elsewhere that the items say they are of, by the number of the item; opened and held in one order."""
+    stated: Stated = {}
+    known: dict[tuple[str, str, str], StatedWrite] = {}
+    named = [(each.item.origin, each.index) for each in found if each.item.origin]
+    for origin, index in sorted(named, key=lambda each: (_run_of(each[0]), each[1])):
+        with At(index):
+            write = known.get(_run_of(origin)) or entries.stated_write(caller, origin, now=now)
+        known[_run_of(origin)] = write
+        stated[index] = replace(write, origin=origin.within(caller.scope.traceparent))
+    return stated
+
+
+def _run_of(origin: Origin) -> tuple[str, str, str]:
+    return origin.system, origin.run_ref, origin.thread_id
+
+
+def _carry_out(caller: Caller, found: Sequence[Target], owners: Owners, stated: Stated, now: datetime) -> Outcome:
     """All that is refused is refused before the first entry goes, is made or is changed."""
+    owners = replace(owners, logs=owners.logs | {each.run_id for each in stated.values()})
     rows = [each.row for each in found if each.row]
     room = Room([each.place for each in found if each.place and each.row is None], rows, now=now)
     going = room.evicted(list(owners.agents.values()))
@@ -251,13 +275,15 @@ def _carry_out(caller: Caller, found: Sequence[Target], owners: Owners, now: dat
     closed = [each.row.id for each in found if each.row and not each.row.is_sealed and _is_sealed(each)]
     beside = [more for row in closed for more in entries.dependents(caller.tenant_id, row)]
     entries.lock_rows(caller, owners, {*(row.id for row in rows), *going, *lapsed, *beside}, seals=seals, now=now)
-    plan = _planned(caller, found, owners, room, now)
+    plan = _planned(caller, found, owners, stated, room, now)
     entries.remove(caller, going, "evicted", now=now)
     entries.remove(caller, lapsed, "expired", now=now)
     return _stored(caller, plan, now)
 
 
-def _planned(caller: Caller, found: Sequence[Target], owners: Owners, room: Room, now: datetime) -> _Plan:
+def _planned(
+    caller: Caller, found: Sequence[Target], owners: Owners, stated: Stated, room: Room, now: datetime
+) -> _Plan:
     held = ledger.addressed.lock_addresses(caller.tenant_id, [each.row.id for each in found if each.row])
     locked, plan = {row.id: row for row in held}, _Plan()
     for each in found:
@@ -266,6 +292,8 @@ def _planned(caller: Caller, found: Sequence[Target], owners: Owners, room: Room
                 _plan_change(caller, each, locked.get(each.row.id), owners, room, plan, now)
             else:
                 _plan_new(caller, each, owners, room, plan, now)
+                plan.new[each.index] = entries.with_statement(plan.new[each.index], stated.get(each.index))
+    plan.stated.update({row.id: stated[index] for index, (row, _) in plan.changed.items() if index in stated})
     return plan
 
 
@@ -308,7 +336,9 @@ def _stored(caller: Caller, plan: _Plan, now: datetime) -> Outcome:
         rows |= dict(zip(plan.new, new, strict=True))
     if plan.changed:
         opened = [row for row, _ in plan.changed.values() if not row.is_sealed]
-        changed = ledger.addressed.rewrite_all(caller.scope, list(plan.changed.values()), actor=actor, now=now)
+        changed = ledger.addressed.rewrite_all(
+            caller.scope, list(plan.changed.values()), actor=actor, stated=plan.stated, now=now
+        )
         rows |= dict(zip(plan.changed, changed, strict=True))
         for row in opened:
             if row.is_sealed:

@@ -385,6 +385,13 @@ def resolve_places(caller: Caller, given: AddressedValue, owners: Owners, *, now
     return NewAddressedEntry(replace(given, address=stamped, expires_at=ends), _log_of(owners, address), node_id)
 
 
+def with_statement(new: NewAddressedEntry, stated: StatedWrite | None) -> NewAddressedEntry:
+    """The entry as one that a run elsewhere writes, whose node is only stated."""
+    if stated is None:
+        return new
+    return replace(new, stated=stated, node_id="" if new.node_id == OUTSIDE else new.node_id)
+
+
 def require_under_way(task: Task | None, task_id: str) -> None:
     """Refuse what would end with a task that has ended already; a task of another host is not known to end."""
     if task and task.status in ENDED:
@@ -429,7 +436,7 @@ def create(caller: Caller, given: AddressedValue, *, origin: Origin | None = Non
     lapsed = _require_free(caller, held, now)
     if stated := _stated(caller, origin, now):
         owners = replace(owners, logs=owners.logs | {stated.run_id})
-        new = replace(new, stated=stated, node_id="" if new.node_id == OUTSIDE else new.node_id)
+        new = with_statement(new, stated)
     _make_room(caller, place, size, owners, lapsed, now)
     [row] = ledger.addressed.write_addressed(caller.scope, [new], actor=caller.agent_id, redactor=redactor, now=now)
     namespaces.audit_changes(made, actor=caller.scope.principal.id, now=now)
@@ -437,9 +444,11 @@ def create(caller: Caller, given: AddressedValue, *, origin: Origin | None = Non
 
 
 def _stated(caller: Caller, origin: Origin | None, now: datetime) -> StatedWrite | None:
+    return stated_write(caller, origin, now=now) if origin else None
+
+
+def stated_write(caller: Caller, origin: Origin, *, now: datetime) -> StatedWrite:
     """The write as one of the run elsewhere that its origin names, which is open and held from here on."""
-    if origin is None:
-        return None
     run = external_runs.find_or_open(caller.scope, caller.agent_id, origin, now=now)
     return StatedWrite(run.id, origin.within(caller.scope.traceparent))
 

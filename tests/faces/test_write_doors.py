@@ -76,12 +76,7 @@ class Caller:
         self.send("PATCH", f"{OPENINTENT}/{made}", {"value": {"text": CONTENT}, "origin": ORIGIN}, **{"If-Match": "1"})
 
     def openintent_batch(self) -> None:
-        """A batch takes no origin, and says so."""
-        given = addressed("batch", memory_type="working")
-        refused = self.http.post(f"{OPENINTENT}/batch", json={"entries": [given]})
-        assert (refused.status_code, refused.json()["errors"][0]["field"]) == (400, "entries.0.origin")
-        del given["origin"]
-        self.send("POST", f"{OPENINTENT}/batch", {"entries": [given]})
+        self.send("POST", f"{OPENINTENT}/batch", {"entries": [addressed("batch", memory_type="working")]})
 
     def client(self) -> None:
         Memory(self.http, "desk").put("facts", "client", {"text": CONTENT}, origin=ORIGIN)
@@ -143,7 +138,7 @@ DOORS: dict[Callable[[Caller], None], dict[str, Any] | None] = {
     Caller.imported_with_an_address: EVERY_TEXT,
     Caller.langgraph: {"system": "langgraph", "runId": SHOWN, "threadId": SHOWN, "node": SHOWN, "step": 1},
     Caller.agents_sdk: {"system": "openai-agents", "threadId": PERSON, "node": "user"},
-    Caller.openintent_batch: None,
+    Caller.openintent_batch: EVERY_TEXT,
     Caller.run: None,
 }
 
@@ -238,6 +233,7 @@ class Refused:
             "post": self.answered("POST", OPENINTENT, {**place, "origin": origin}),
             "put": self.answered("PUT", OPENINTENT, {**place, "origin": origin}),
             "patch": self.answered("PATCH", changed[0], {**changed[1], "origin": origin}),
+            "batch": self.by_batch({**place, "origin": origin}),
             "mcp": self.by_mcp({**note, "origin": origin}),
             "client": self.by_client(origin),
         }
@@ -246,6 +242,10 @@ class Refused:
         answer = self.caller.http.request(method, path, json=body, headers={"If-Match": "1"} if "/mem_" in path else {})
         document = answer.json()
         return answer.status_code, fields_of(document.get("errors") or document.get("details", {}).get("errors", []))
+
+    def by_batch(self, item: dict[str, Any]) -> tuple[object, list[str]]:
+        status, fields = self.answered("POST", f"{OPENINTENT}/batch", {"entries": [item]})
+        return status, [name for each in fields if (name := each.removeprefix("entries.0").removeprefix("."))]
 
     def by_mcp(self, arguments: dict[str, Any]) -> tuple[object, list[str]]:
         result = self.caller.call("memory_write", **arguments)

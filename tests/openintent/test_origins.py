@@ -188,9 +188,52 @@ def test_what_is_stated_of_a_confidential_entry_is_for_who_may_open_it(client: C
     assert "call_model" not in json.dumps(events)
 
 
-def test_a_batch_takes_no_origin(agent: Agent) -> None:
-    body = {"entries": [{**PLACE, "value": {}, "origin": ORIGIN}]}
-    assert agent.ask("POST", "/api/v1/memory/batch", body).status_code == 400
+@pytest.mark.engines
+def test_each_entry_of_a_batch_states_its_own_origin_and_one_run_takes_them(agent: Agent) -> None:
+    known = agent.put({"n": 0}, origin={"system": "cron", "node": "night"}).json()["id"]
+    nodes, place = ("plan", "act"), {**PLACE, "value": {}}
+    made: list[dict[str, Any]] = [
+        {**place, "key": node, "origin": {"system": "langgraph", "threadId": "t", "node": node}} for node in nodes
+    ]
+    changed = {"id": known, "version": 1, "value": {"n": 1}, "origin": {"system": "cron", "node": "noon"}}
+    body = {"entries": [*made, changed, {**place, "key": "unsaid"}]}
+    answer = agent.ask("POST", "/api/v1/memory/batch", body)
+    assert answer.status_code == 200, answer.content
+    plan, act, noon, unsaid = (agent.provenance(each["id"]) for each in answer.json()["entries"])
+    assert [each["origin"]["node"] for each in (plan, act, noon)] == ["plan", "act", "noon"]
+    assert (len(noon["writes"]), len({each["runId"] for each in noon["writes"]})) == (2, 1)
+    assert plan["writes"][0]["runId"] == act["writes"][0]["runId"] != noon["writes"][0]["runId"]
+    assert "origin" not in unsaid
+
+
+def test_a_batch_says_which_of_its_origins_is_wrong_and_stores_nothing(agent: Agent) -> None:
+    run_id = agent.provenance(agent.put({"n": 1}, origin=ORIGIN).json()["id"])["writes"][0]["runId"]
+    assert agent.ask("POST", f"/v1/host/console/external-runs/{run_id}:end", {}).status_code == 200
+    good = {**PLACE, "key": "good", "value": {}, "origin": {"system": "x"}}
+    bad = {**PLACE, "key": "bad", "value": {}}
+    for origin, status, field in (
+        ({**ORIGIN, "node": 7}, 400, "entries.1.origin.node"),
+        ({"system": ORIGIN["system"], "runId": run_id}, 409, "entries.1"),
+    ):
+        answer = agent.ask("POST", "/api/v1/memory/batch", {"entries": [good, {**bad, "origin": origin}]})
+        assert (answer.status_code, answer.json()["index"]) == (status, 1)
+        assert [each["field"] for each in answer.json()["errors"]] == [field]
+    assert agent.ask("GET", "/api/v1/memory?namespace=invoices").json()["total"] == 1
+
+
+def test_a_run_elsewhere_shows_what_its_agent_calls_it_to_who_reads_memory(client: Client, agent: Agent) -> None:
+    stated = ({"system": "langgraph", "runId": "run-7", "threadId": "t"}, {"system": "cron", "threadId": "t"})
+    for number, origin in enumerate(stated):
+        entry = agent.put({"n": 1}, key=f"k{number}", origin=origin).json()["id"]
+        path = f"/v1/runs/{agent.provenance(entry)['writes'][0]['runId']}"
+        assert agent.ask("GET", path).json()["origin"] == origin
+        assert "endedBy" not in agent.ask("GET", path).json()
+        assert agent.ask("POST", f"/v1/host/console/external-runs/{path.rpartition('/')[2]}:end", {}).status_code == 200
+        assert agent.ask("GET", path).json()["endedBy"] == "agent"
+    sealed = agent.put({"n": 1}, key="sealed", sensitivity="confidential", origin={"system": "vault"}).json()["id"]
+    path = f"/v1/runs/{agent.provenance(sealed)['writes'][0]['runId']}"
+    assert agent.ask("GET", path).json()["origin"] == {"system": "vault"}
+    assert "origin" not in Agent(client, role="viewer").ask("GET", path).json()
 
 
 @pytest.mark.engines

@@ -27,7 +27,7 @@ from memory.openintent.api.http import (
     json_response,
     permitted_first,
 )
-from memory.openintent.api.serializers import EntryCreate, EntryPlace, EntryUpdate, Name, Unserved, Value
+from memory.openintent.api.serializers import EntryCreate, EntryPlace, EntryUpdate, Name, Value
 from memory.openintent.batches import Item
 from memory.openintent.entries import entry_document
 from memory.openintent.queries import Page
@@ -207,7 +207,6 @@ class NewItem(EntryCreate):
     """An entry that is meant by its address: made, or changed when it is there (R100)."""
 
     version = Whole(required=False, allow_null=True, min_value=0, max_value=LARGEST_VERSION)
-    origin = Unserved("is taken with a single entry alone")
 
     def item(self, agent_id: str) -> Item:
         return Item(
@@ -215,6 +214,7 @@ class NewItem(EntryCreate):
             named=self.named_fields(),
             version=self.validated_data.get("version"),
             fixed=self.fixed(),
+            origin=self.validated_data.get("origin"),
         )
 
 
@@ -249,7 +249,8 @@ class KnownItem(NewItem):
 
     def item(self, agent_id: str) -> Item:
         sent = self.validated_data
-        return Item(named=self.named_fields(), entry_id=sent["id"], version=sent.get("version"), fixed=self.fixed())
+        known = {"entry_id": sent["id"], "version": sent.get("version"), "origin": sent.get("origin")}
+        return Item(named=self.named_fields(), fixed=self.fixed(), **known)
 
 
 @described("writeMemoryBatch", method="POST", scope=WRITE, takes=schemas.BATCH, gives={200: schemas.BATCH_WRITTEN})

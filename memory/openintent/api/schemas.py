@@ -30,6 +30,7 @@ from memory.openintent import batches, queries
 from memory.openintent.entries import openintent_time
 from memory.openintent.namespaces import MAX_RULES, NamespaceView
 from memory.openintent.queries import DEFAULT_LIMIT, FARTHEST, MAX_LIMIT, MAX_QUERY
+from memory.wire import ORIGIN
 
 ANY: Schema = {}
 NUMBER: Schema = {"type": "integer"}
@@ -276,6 +277,7 @@ ITEM: Schema = {
         "ttl": MAYBE,
         "expires_at": MAYBE,
         "curated_by": MAYBE,
+        "origin": nullable(ORIGIN),
         **dict.fromkeys(("created_by", "created_at", "updated_at", "memory_ref", "run_id", "node_id"), ANY),
     },
 }
