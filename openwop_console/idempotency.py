@@ -188,9 +188,8 @@ def _claimed(asked: KeyedRequest, may_go_on: MayGoOn, clock: Clock) -> KeyClaim 
 
 def _replay(caller: Caller, asked: Operation | None, stored: StoredAnswer) -> HttpResponse:
     """Return the stored answer, once the caller's permissions are checked again."""
-    if caller.scope:
-        for needed in (asked.scope if asked and asked.scope else "").split():
-            caller.scope.check(needed)
+    if caller.scope and asked:
+        asked.check(caller.scope)
     response = HttpResponse(stored.body, status=stored.status, headers=stored.headers)
     response["openwop-Idempotent-Replay"] = "true"
     return response

@@ -56,7 +56,8 @@ WRONG_FORWARDED_PROTO = (
     " pass that one's header on.\n"
 )
 BY_TOKEN = re.compile(r"/v1/interrupts/[^/]+")
-OF_WHAT_WAS_SENT = frozenset({400, 409, 413, 415, 422, 428})
+# Answers about what was sent, or about what is there, which are for those alone who may act.
+OF_WHAT_WAS_SENT = frozenset({400, 404, 409, 410, 413, 415, 422, 428})
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
@@ -189,7 +190,7 @@ def _show_bidi(response: HttpResponse) -> None:
 def _denial(request: HttpRequest) -> Forbidden | None:
     """Return the refusal for a principal that lacks a permission of the address.
 
-    It precedes every complaint about the request's content: an unauthorized caller learns nothing of that.
+    It precedes every answer about what was sent or what is there: an unauthorized caller learns nothing of either.
     """
     principal: Principal | None = request.principal  # type: ignore[attr-defined]
     if principal is None or not request.path.startswith(("/v1/", "/api/")):
@@ -200,8 +201,8 @@ def _denial(request: HttpRequest) -> Forbidden | None:
         return None
     asked = operation_of(view, str(request.method))
     try:
-        for needed in (asked.scope if asked and asked.scope else "").split():
-            tenancy.tenant_scope(principal).check(needed)
+        if asked:
+            asked.check(tenancy.tenant_scope(principal))
     except Forbidden as denied:
         return denied
     return None

@@ -21,7 +21,7 @@ from drf_spectacular.generators import SchemaGenerator
 from rest_framework.decorators import api_view, content_negotiation_class
 from rest_framework.negotiation import BaseContentNegotiation
 
-from memory.host.http import Status, operation, public_document
+from memory.host.http import OR, Status, operation, public_document
 from memory.host.json_types import JSONObject
 from openwop_console import VERSION, discovery
 from openwop_console.health import ready
@@ -376,7 +376,7 @@ def _operation(document: JSONObject, path: str, method: str, each: JSONObject) -
         name=each["operationId"],
         method=method.upper(),
         path=path,
-        scopes=each.get("x-required-scope", "").split(),
+        scopes=[scope.replace(OR, " or ") for scope in each.get("x-required-scope", "").split()],
         is_public=each.get("security") == [],
         words=each.get("description", ""),
         parameters=[_parameter(_resolved(document, parameter)) for parameter in each.get("parameters", [])],

@@ -26,6 +26,7 @@ from memory.host import ids
 from memory.host.errors import TooLarge
 from memory.host.json_types import JSONObject
 from memory.host.paging import Page, cursor
+from memory.host.tenancy import TenantScope
 
 RFC_3339 = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})")
 MAX_DEPTH = 64
@@ -34,6 +35,7 @@ LONGEST_NAME = 40  # of a member that an error names
 TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
 # The ``META`` key of the refusal for a body that the server did not read to its end.
 REFUSED = "openwop.refused"
+OR = "|"  # between permissions of which one is enough
 View = TypeVar("View", bound=Callable[..., Any])
 Row = TypeVar("Row")
 Serializer = type[serializers.Serializer[Any]]
@@ -371,6 +373,13 @@ class Operation:
     parameters: frozenset[str] = frozenset()
     shown_once: tuple[str, ...] = ()
 
+    def check(self, caller: TenantScope) -> None:
+        """Refuse a principal without the permissions that every request of this kind needs."""
+        for needed in (self.scope or "").split():
+            either = needed.split(OR)
+            if not any(map(caller.can, either)):
+                caller.check(either[0])
+
 
 def operations_of(view: object) -> dict[str, Operation]:
     """Return the operations of ``view`` by method; a view with a single operation has it under the empty name."""
@@ -400,12 +409,12 @@ def operation(
     """Declare the view's operation ``name`` (camelCase, unique).
 
     ``scope`` is the required permission, None when it is public, "" when any credential will do; several are separated
-    by a space. ``takes`` is the serializer or JSON Schema of its body, ``query`` the serializer of its query,
-    ``headers`` the headers that it reads in addition to the credential. ``gives`` maps each status (with its media
-    type, for an answer that is not JSON) to a JSON Schema, a serializer, or None for an empty body; refusals need not
-    be named, the generator adds the envelope. A view of several methods names each with ``method``. One that ``waits``
-    for another process commits as it goes, with an ``Idempotency-Key`` too. Members named in ``shown_once`` are in the
-    answer that is sent and null in every stored copy.
+    by a space, and alternatives by ``|``. ``takes`` is the serializer or JSON Schema of its body, ``query`` the
+    serializer of its query, ``headers`` the headers that it reads in addition to the credential. ``gives`` maps each
+    status (with its media type, for an answer that is not JSON) to a JSON Schema, a serializer, or None for an empty
+    body; refusals need not be named, the generator adds the envelope. A view of several methods names each with
+    ``method``. One that ``waits`` for another process commits as it goes, with an ``Idempotency-Key`` too. Members
+    named in ``shown_once`` are in the answer that is sent and null in every stored copy.
     """
     documented = extend_schema(
         operation_id=name,

@@ -442,7 +442,9 @@ def proposal_review(request: Request, proposal_id: str) -> Response:
     return Response(_detail(scope_of(request), ids.parse("prop", proposal_id)))
 
 
-@operation("decideProposal", scope="approvals:respond", takes=DecideProposal, gives={200: REVIEW}, tag=TAG)
+@operation(
+    "decideProposal", scope="approvals:respond|approvals:override", takes=DecideProposal, gives={200: REVIEW}, tag=TAG
+)
 @api_view(["POST"])
 def proposal_decide(request: Request, proposal_id: str) -> Response:
     """The vote of the caller; an override needs ``approvals:override`` and a reason."""
@@ -531,7 +533,7 @@ def proposal_comments(request: Request, proposal_id: str) -> Response:
     return Response(COMMENT.document(comments.add(scope, wanted, text, now=now)), status=201)
 
 
-@operation("endProposals", scope=READ, takes=EndMany, gives={200: BULK}, tag=TAG)
+@operation("endProposals", scope="approvals:respond|proposals:revise", takes=EndMany, gives={200: BULK}, tag=TAG)
 @api_view(["POST"])
 def proposal_bulk(request: Request) -> Response:
     """All are rejected or archived, or none; rejecting needs ``approvals:respond``, archiving ``proposals:revise``."""

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.test import Client
 
 pytestmark = pytest.mark.django_db
-SCOPE = re.compile(r'"([a-z]+:[a-z-]+(?: [a-z]+:[a-z-]+)*)"')
+SCOPE = re.compile(r'"([a-z]+:[a-z-]+(?:[ |][a-z]+:[a-z-]+)*)"')
 NO_DOORS = ("memory/host/access.py", "openwop_console/views.py")  # what roles hold, and what a page calls it
 
 
@@ -18,7 +18,7 @@ def checked_in_source() -> set[str]:
     for folder in ("memory", "openwop_console", "proposals"):
         for path in Path(settings.BASE_DIR, folder).rglob("*.py"):
             if not str(path).endswith(NO_DOORS):
-                found |= {scope for text in SCOPE.findall(path.read_text()) for scope in text.split()}
+                found |= {scope for text in SCOPE.findall(path.read_text()) for scope in re.split("[ |]", text)}
     return found
 
 
