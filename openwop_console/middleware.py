@@ -37,6 +37,7 @@ from memory.host.errors import (
     StoreUnavailable,
     Unauthenticated,
     UnknownParameter,
+    UnsupportedMediaType,
 )
 from memory.host.http import operation_of
 from memory.host.tenancy import Principal
@@ -58,6 +59,7 @@ WRONG_FORWARDED_PROTO = (
 BY_TOKEN = re.compile(r"/v1/interrupts/[^/]+")
 # Answers about what was sent, or about what is there, which are for those alone who may act.
 OF_WHAT_WAS_SENT = frozenset({400, 404, 409, 410, 413, 415, 422, 428})
+OF_UNCHANGED = ("ETag", "Cache-Control", "Vary", "Allow")  # the headers of a 304
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
@@ -99,6 +101,14 @@ class ConsoleMiddleware:
 
     def _answer(self, request: HttpRequest) -> HttpResponse:
         face = errors.face_of(request.path)
+        if face == "page":
+            return self._answer_in_turn(request, face)
+        method = request.method
+        if method == "HEAD":
+            request.method = "GET"  # everything that can be read is: the server sends the head alone
+        return _as_http(method, request, self._answer_in_turn(request, face))
+
+    def _answer_in_turn(self, request: HttpRequest, face: str) -> HttpResponse:
         if not request.path.isprintable():
             return errors.answer(request, NotFound())
         request.principal = None  # type: ignore[attr-defined]
@@ -109,6 +119,8 @@ class ConsoleMiddleware:
             request.principal = _principal(request, face)  # type: ignore[attr-defined]
             if refused:
                 raise refused
+            if face != "page":
+                _require_plain_body(request)
             if face == "page" and sign_in.must_enrol(request):
                 return _to(request, "/settings/second-factor")
             once = idempotency.answer_form if face == "page" else idempotency.answer
@@ -155,6 +167,37 @@ class ConsoleMiddleware:
         if isinstance(exception, Unauthenticated) and errors.face_of(request.path) == "page":
             return _to_login(request)
         return errors.answer(request, errors.refusal_of(exception))
+
+
+def _as_http(method: str | None, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """Complete the answer of a face by what HTTP says of every resource: ``Allow``, ``OPTIONS``, ``HEAD`` and
+    ``If-None-Match`` (RFC 9110 9.3.2, 9.3.7, 10.2.1, 13.1.2)."""
+    if "Allow" in response:
+        allowed = set(response["Allow"].split(", "))
+        response["Allow"] = ", ".join(sorted(allowed | ({"HEAD"} if "GET" in allowed else set())))
+        if method == "OPTIONS" and response.status_code == 405:
+            return _without_body(204, {"Allow": response["Allow"], "Cache-Control": "no-store"})
+    is_read = request.method == "GET" and response.status_code == 200
+    if is_read and "ETag" in response and http.is_known(request.headers, response["ETag"]):
+        return _without_body(304, {name: response[name] for name in OF_UNCHANGED if name in response})
+    if method == "HEAD" and response.streaming:
+        response.close()
+        return _without_body(response.status_code, dict(response.items()))
+    return response
+
+
+def _without_body(status: int, headers: dict[str, str]) -> HttpResponse:
+    response = HttpResponse(status=status, headers={"Content-Type": "", **headers})
+    if not response["Content-Type"]:
+        del response["Content-Type"]
+    return response
+
+
+def _require_plain_body(request: HttpRequest) -> None:
+    """Refuse a body in a coding that this host does not undo, such as ``gzip`` (RFC 9110 15.5.16)."""
+    coding = request.headers.get("Content-Encoding", "").strip().lower()
+    if coding not in {"", "identity"}:
+        raise UnsupportedMediaType("Send the body as it is: this host takes no Content-Encoding.")
 
 
 def _may_go_on(request: HttpRequest, face: str) -> bool:

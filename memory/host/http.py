@@ -454,14 +454,20 @@ def _telling(documented: Any, method: str, described: Operation) -> Callable[[Vi
     return decorate
 
 
+def is_known(headers: Mapping[str, str], etag: str) -> bool:
+    """Return whether ``If-None-Match`` names the tag: alone, among others, as a weak one, or as any (RFC 9110
+    13.1.2)."""
+    known = {each.removeprefix("W/") for each in parse_etags(headers.get("If-None-Match", ""))}
+    return not known.isdisjoint({etag.removeprefix("W/"), "*"})
+
+
 # How long a proxy or a client may keep what this host says of itself.
 CACHE_SECONDS = 300
 
 
 def public_document(headers: Mapping[str, str], body: str | bytes, etag: str) -> HttpResponse:
     """Answer a document that is the same for everybody: 304 to who has the one of that tag (RFC 9110, 13.1.2)."""
-    known = {each.removeprefix("W/") for each in parse_etags(headers.get("If-None-Match", ""))}
-    same = not known.isdisjoint({etag, "*"})
+    same = is_known(headers, etag)
     response = HttpResponse(status=304) if same else HttpResponse(body, content_type="application/json")
     response["ETag"] = etag
     response["Cache-Control"] = f"public, max-age={CACHE_SECONDS}"

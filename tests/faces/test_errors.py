@@ -1,5 +1,6 @@
 """Every error of both faces is JSON in the face's own shape; a page answers a page; nobody sees a stack trace."""
 
+import gzip
 import json
 from itertools import product
 from typing import Any
@@ -7,9 +8,11 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from memory.host import ids
 from openwop_console.runtime import run_operations
 from tests import building
 from tests.conformance import schemas
+from tests.peopled import routes
 
 pytestmark = pytest.mark.django_db
 
@@ -110,6 +113,40 @@ def test_a_body_over_the_limit_is_413_and_one_of_another_type_415(client: Client
 def test_a_method_that_is_not_answered_is_405_in_the_envelope(client: Client) -> None:
     answer = client.delete("/v1/workflows/conformance-noop", **building.headers())
     assert (answer.status_code, answer.json()["error"]) == (405, "method_not_allowed")
+
+
+def test_every_address_of_a_face_answers_options_and_head_wherever_it_is_read(client: Client) -> None:
+    headers, wrong = building.headers(), {}
+    for route in routes(faces=("v1/", "api/v1/")):
+        address, methods = f"/{route.address(route.unknown())}", {*route.operations}
+        told = client.options(address, **headers)
+        allowed = methods | {"OPTIONS"} | ({"HEAD"} if "GET" in methods else set())
+        if "GET" in methods:
+            whole, head = client.get(address, **headers), client.head(address, **headers)
+            if (head.status_code, head.get("Content-Type")) != (whole.status_code, whole.get("Content-Type")):
+                wrong[address] = head.status_code
+        if (told.status_code, set(told.get("Allow", "").split(", ")), told.content) != (204, allowed, b""):
+            wrong[address, "OPTIONS"] = told.status_code
+    assert wrong == {}
+
+
+def test_a_head_of_a_stream_ends_with_its_head(client: Client) -> None:
+    run = ids.wire("run", building.open_run(building.scope()).id)
+    head = client.head(f"/v1/runs/{run}/events", HTTP_ACCEPT="text/event-stream", **building.headers())
+    assert (head.status_code, head["Content-Type"], head.streaming) == (200, "text/event-stream", False)
+
+
+def test_a_body_in_a_coding_is_415_and_says_so_to_who_may_send_it(client: Client) -> None:
+    body = gzip.compress(b'{"workflowId": "conformance-noop"}')
+    for path, role, status in (
+        ("/v1/runs", "owner", 415),
+        ("/api/v1/memory", "owner", 415),
+        ("/v1/runs", "viewer", 403),
+    ):
+        sent = {"content_type": "application/json", "HTTP_CONTENT_ENCODING": "gzip", **building.headers(role=role)}
+        assert client.post(path, body, **sent).status_code == status
+    plain = {"content_type": "application/json", "HTTP_CONTENT_ENCODING": "identity", **building.headers()}
+    assert client.post("/v1/runs", b'{"workflowId": "conformance-noop"}', **plain).status_code == 201
 
 
 @pytest.mark.parametrize("query", ["lastSequence=x", "timeout=61", "timeout=-1"])

@@ -186,9 +186,10 @@ def test_it_names_no_tenant_and_no_secret(client: Client, settings: Settings) ->
         assert word not in text
 
 
-def test_options_is_no_door(client: Client) -> None:
+def test_options_tells_the_methods_and_nothing_else(client: Client) -> None:
     answer = client.options("/v1/runs", **building.headers())
-    assert (answer.status_code, answer.json()["error"]) == (405, "method_not_allowed")
+    assert (answer.status_code, answer.content, answer["Allow"]) == (204, b"", "OPTIONS, POST")
+    assert client.options("/v1/runs").status_code == 401
 
 
 def test_the_page_shows_every_operation_of_the_document_and_links_to_it(client: Client) -> None:

@@ -56,6 +56,23 @@ def test_a_put_is_held_to_a_version_only_where_it_says_one(agent: Agent) -> None
     assert missing.status_code == 409
 
 
+def test_a_put_that_is_for_a_new_entry_alone_changes_none(agent: Agent) -> None:
+    assert agent.put({"n": 1}, HTTP_IF_NONE_MATCH="*").status_code == 201
+    refused = agent.put({"n": 2}, HTTP_IF_NONE_MATCH="*")
+    assert (refused.status_code, refused.json()["error"]) == (409, "KEY_EXISTS")
+    assert (refused.json()["current_version"], refused.json()["current"]["value"]) == (1, {"n": 1})
+    assert agent.put({"n": 2}, HTTP_IF_NONE_MATCH='"1"').status_code == 400
+
+
+def test_an_entry_that_the_reader_has_already_is_not_sent_again(agent: Agent) -> None:
+    path = f"/api/v1/memory/{agent.put({'n': 1}).json()['id']}"
+    for tags in ('"1"', 'W/"1"', '"0", "1"', "*"):
+        known = agent.ask("GET", path, HTTP_IF_NONE_MATCH=tags)
+        assert (known.status_code, known.content, known["ETag"]) == (304, b"", '"1"'), tags
+    assert agent.ask("GET", path, HTTP_IF_NONE_MATCH='"2"').json()["version"] == 1
+    assert agent.ask("GET", f"{path}0", HTTP_IF_NONE_MATCH="*").status_code == 404
+
+
 @pytest.mark.engines
 def test_a_put_makes_the_entry_anew_when_it_was_deleted(agent: Agent) -> None:
     first = agent.put({"n": 1}).json()["id"]

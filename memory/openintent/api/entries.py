@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from memory.models.address import EntryAddress
 
 CREATED = 201
-READING = ("GET", "HEAD")
 VERSION = re.compile(r'(?:W/)?"([0-9]{1,19})"|([0-9]{1,19})')
 
 
@@ -49,7 +48,7 @@ def envelope(request: Request) -> HttpResponse:
 
 
 @described("listAgentMemory", scope=READ, query=schemas.SearchedOfAgent, gives={200: listed(schemas.ENTRY)})
-@api_view(["GET", "HEAD"])
+@api_view(["GET"])
 def entries_of_agent(request: Request, agent_id: str) -> HttpResponse:
     """What fits of one agent's memory, as the client wants it: an array, its total in a header."""
     wanted = queries.parse(request.query_params, agent_id=agent_id)
@@ -59,7 +58,7 @@ def entries_of_agent(request: Request, agent_id: str) -> HttpResponse:
 
 
 @described("summarizeAgentMemory", scope=READ, gives={200: schemas.SUMMARY})
-@api_view(["GET", "HEAD"])
+@api_view(["GET"])
 def summary(request: Request, agent_id: str) -> HttpResponse:
     """How much an agent remembers, and what it may read of what is shared (R105)."""
     found = queries.summarize_agent(_reader(request, agent_id), agent_id, now=timezone.now())
@@ -103,7 +102,7 @@ urlpatterns: list[URLPattern] = [
     "putMemory",
     method="PUT",
     scope=WRITE,
-    headers=("If-Match",),
+    headers=("If-Match", "If-None-Match"),
     takes=EntryCreate,
     gives={200: schemas.ENTRY, 201: schemas.ENTRY},
 )
@@ -115,12 +114,12 @@ urlpatterns: list[URLPattern] = [
     query=EntryPlace,
     gives={200: schemas.REMOVED},
 )
-@api_view(["GET", "HEAD", "POST", "PUT", "DELETE"])
+@api_view(["GET", "POST", "PUT", "DELETE"])
 @parser_classes([ExactJSONParser])
 def memory(request: Request) -> HttpResponse:
     """A new entry, the entry at its address whether it is there or not, its deletion, or the list of what fits. Without
     ``X-Agent-ID`` the body says which agent calls (R2)."""
-    if request.method in READING:
+    if request.method == "GET":
         return envelope(request)
     if request.method == "DELETE":
         place, caller = checked(EntryPlace, dict(query_of(request))), caller_of_entries(request)
@@ -130,7 +129,7 @@ def memory(request: Request) -> HttpResponse:
     body = checked(EntryCreate, request.data)
     caller = caller_of_entries(request, otherwise=body.validated_data.get("agent_id") or "")
     given, origin, is_new, now = body.to_given(caller.agent_id), body.validated_data.get("origin"), True, timezone.now()
-    if request.method == "PUT":
+    if request.method == "PUT" and not _is_for_a_new_one(request):
         row, is_new = entries.put_entry(
             caller, given, body.named_fields(), fixed=body.fixed(), version=version_of(request), origin=origin, now=now
         )
@@ -143,17 +142,27 @@ def memory(request: Request) -> HttpResponse:
     return answer
 
 
+def _is_for_a_new_one(request: Request) -> bool:
+    """Whether ``If-None-Match: *`` says that the entry is to be made and none to be changed: one that is there is then
+    refused as a second ``POST`` is."""
+    said = request.headers.get("If-None-Match")
+    if said not in (None, "*"):
+        problem = {"field": "If-None-Match", "message": "must be * where an entry is put"}
+        raise Invalid("The precondition cannot be understood.", errors=[problem])
+    return said == "*"
+
+
 @described("getMemory", method="GET", scope=READ, gives={200: schemas.ENTRY})
 @described(
     "changeMemory", method="PATCH", scope=WRITE, headers=("If-Match",), takes=EntryUpdate, gives={200: schemas.ENTRY}
 )
 @described("deleteMemory", method="DELETE", scope=WRITE, headers=("If-Match",), gives={200: schemas.REMOVED})
-@api_view(["GET", "HEAD", "PATCH", "DELETE"])
+@api_view(["GET", "PATCH", "DELETE"])
 @parser_classes([ExactJSONParser])
 def entry(request: Request, entry_id: str) -> HttpResponse:
     """One entry. A change needs its version in ``If-Match``; a deletion is held to it when it is there."""
     caller, key, now = caller_of_entries(request), ids.parse("mem", entry_id), timezone.now()
-    if request.method in READING:
+    if request.method == "GET":
         return entry_response(entries.get(caller, key, now=now))
     with permitted_first(lambda: entries.require_change(caller, key, now=now)):
         version = version_of(request)
