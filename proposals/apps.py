@@ -28,5 +28,7 @@ class ProposalsConfig(AppConfig):
         registry.register(installation.INSTALLER)
         declared.register_tables("proposals")
         erasure.register(PROPOSALS)
-        source = ProposalReader(inbox.citing_runs, inbox.newest_of_agent, inbox.count_pending, inbox.titles_of)
+        source = ProposalReader(
+            inbox.citing_runs, inbox.newest_of_agent, inbox.of_activation, inbox.count_pending, inbox.titles_of
+        )
         proposal_links.register(self.name, source)

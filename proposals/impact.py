@@ -23,7 +23,7 @@ from memory.host.tenancy import TenantScope
 from memory.text import differences
 from memory.text.differences import Diff
 from proposals import artifacts
-from proposals.models import Kind, Proposal, Revision
+from proposals.models import UNDER_REVIEW, Kind, Proposal, Revision
 from proposals.summaries import PLACEHOLDER
 
 USES_SHOWN = 20
@@ -59,6 +59,7 @@ class Effect:
     the proposal was made, without system runs, ``runs_since_installed`` those since it was installed. ``parts`` are the
     installations that a pack brought, which runs resolve. ``same_bytes`` are the refs of installations with the digest
     of a revision of this proposal that did not come from it. ``installation`` is kept after an uninstall.
+    ``overtaken_by`` was installed under the name after the current revision was written.
     """
 
     installation: Installation | None
@@ -73,6 +74,7 @@ class Effect:
     runs_since_created: int
     runs_since_installed: int
     same_bytes: list[str]
+    overtaken_by: Installation | None = None
 
 
 def impact_of(proposal: Proposal, made: list[Revision]) -> Effect:
@@ -97,6 +99,7 @@ def impact_of(proposal: Proposal, made: list[Revision]) -> Effect:
         runs_since_created=runs.filter(id__gt=proposal.id).count(),
         runs_since_installed=since.count(),
         same_bytes=list(same.exclude(id__in=mine).order_by("id").values_list("ref", flat=True)),
+        overtaken_by=places.overtaking(made[0]),
     )
 
 
@@ -134,6 +137,11 @@ class Places:
     def in_production(self) -> Place | None:
         """What runs resolve without this proposal: what it replaced, or would replace; None for nothing."""
         return self.replaced if self.installation else self.stands
+
+    def overtaking(self, made: Revision) -> Installation | None:
+        """What was installed under this name after ``made`` was written, while the proposal is under review."""
+        there = self.installed_now if self.proposal.state in UNDER_REVIEW else None
+        return there if there and there.installed_at > made.created_at else None
 
     @property
     def own(self) -> list[UUID]:

@@ -22,7 +22,7 @@ from memory.host.paging import Page, behind, cut
 from memory.host.proposal_links import Citation
 from memory.host.tenancy import TenantScope
 from proposals import diffs, impact, rules
-from proposals.impact import Place
+from proposals.impact import Places
 from proposals.models import UNDER_REVIEW, Decision, Gate, GateState, Proposal, Revision, Vote
 
 NONE, WAITING, GRANTED, OVERRIDDEN = "none", "waiting", "granted", "overridden"
@@ -143,6 +143,15 @@ def newest_of_agent(scope: TenantScope, agent_id: str, limit: int) -> list[Citat
         return []
     rows = Proposal.objects.of(scope.tenant_id).filter(agent_id=agent_id).order_by("-id")
     return [_citation(*row) for row in rows.values_list("id", "title", "state")[:limit]]
+
+
+def of_activation(scope: TenantScope, run_id: UUID) -> Citation | None:
+    """The proposal of the gate that this run belongs to. None without one, and without ``proposals:read``."""
+    if not scope.can("proposals:read"):
+        return None
+    gates = Gate.objects.of(scope.tenant_id).filter(run_id=run_id)
+    row = gates.values_list("proposal_id", "proposal__title", "proposal__state").first()
+    return _citation(*row) if row else None
 
 
 def _citation(row_id: UUID, title: str, state: str) -> Citation:
@@ -350,7 +359,8 @@ class Row:
     """A row of the inbox: the proposal, the size of its change, and its latest gate with its standing.
 
     ``grants`` counts the grants at that gate; ``overridden`` says whether one of them is an override. The change is the
-    one that the page of the proposal opens with; its size and the digest are left out of a selection (``chosen``).
+    one that the page of the proposal opens with; its size and the digest are left out of a selection (``chosen``), and
+    so is ``overtaken_by``: the ref that was installed under its name after the revision was written.
     """
 
     proposal: Proposal
@@ -361,6 +371,13 @@ class Row:
     added: int = 0
     removed: int = 0
     sha256: str = ""
+    overtaken_by: str = ""
+
+    @property
+    def word(self) -> str:
+        """The state of the latest gate as every page and file calls it: that of the API, but ``waiting`` for an open
+        one and ``overridden``; ``none`` without a gate."""
+        return str(self.gate.state) if self.gate and self.standing in (NONE, REFUSED) else self.standing
 
     @property
     def under_way(self) -> Gate | None:
@@ -485,13 +502,14 @@ def _with_sizes(tenant_id: UUID, rows: list[Row]) -> list[Row]:
     current = Revision.objects.of(tenant_id).filter(proposal_id__in=mine, number=F("proposal__revision"))
     made = {each.proposal_id: each for each in current.defer("title", "rationale", "note")}
     places = impact.places_of(tenant_id, [(row.proposal, made[row.proposal.id].text) for row in rows])
-    return [_with_size(row, made[row.proposal.id], places[row.proposal.id].in_production) for row in rows]
+    return [_with_size(row, made[row.proposal.id], places[row.proposal.id]) for row in rows]
 
 
-def _with_size(row: Row, made: Revision, before: Place | None) -> Row:
+def _with_size(row: Row, made: Revision, place: Places) -> Row:
     """Compare with what the page compares with: production, else the previous revision, else nothing."""
+    before, newer = place.in_production, place.overtaking(made)
     if before or made.number == 1:
         added, removed = diffs.remembered_size(before.text if before else "", made.text)
     else:  # the texts of a forgotten proposal are all the same
         added, removed = (0, 0) if made.forgotten_at else (made.lines_added, made.lines_removed)
-    return replace(row, added=added, removed=removed, sha256=made.sha256)
+    return replace(row, added=added, removed=removed, sha256=made.sha256, overtaken_by=newer.ref if newer else "")

@@ -166,11 +166,6 @@ class Ballot:
         return self.gate.state == GateState.VOID
 
     @property
-    def word(self) -> str:
-        """The state of the gate, or ``withdrawn`` for one that a principal cancelled."""
-        return "withdrawn" if self.withdrawn_by else str(self.gate.state)
-
-    @property
     def overrides(self) -> list[Vote]:
         return [vote for vote in self.votes if vote.overrides]
 

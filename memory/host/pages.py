@@ -21,7 +21,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 from memory.host import exports, ids
 from memory.host.audit_chain import Finding
-from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
+from memory.host.errors import Conflict, Forbidden, Invalid, NotFound, Refusal
 from memory.host.json_types import JSONObject
 from memory.host.paging import cursor
 
@@ -277,7 +277,8 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """One group of choices beside a list; ``more`` counts the values that are not listed."""
+    """One group of choices beside a list; ``more`` counts the values that are not listed. ``is_typed`` where a value
+    means the same as its label, so that it can be typed."""
 
     name: str
     legend: str
@@ -285,11 +286,21 @@ class Facet:
     kind: str = "checkbox"
     folded: bool = False
     more: int = 0
+    is_typed: bool = False
 
     @property
     def is_long(self) -> bool:
         """Whether the choices are better a menu than a list."""
         return len(self.options) > LISTED + 1
+
+    @property
+    def is_open_ended(self) -> bool:
+        """Whether the values are typed, with the first as suggestions: a menu of so many would grow with the data."""
+        return self.is_typed and self.is_long
+
+    @property
+    def chosen(self) -> str:
+        return next((each.value for each in self.options if each.selected), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,18 +399,27 @@ def submit(
     act: Callable[[Cleaned], T],
     *,
     authorize: Callable[[], object] | None = None,
+    checks: Collection[Callable[[Cleaned], object]] = (),
     called: Mapping[str, str] | None = None,
     not_found: str = "",
 ) -> Submission[T]:
     """Pass the cleaned form to ``act``. Invalid fields become form errors; a conflict is returned for the page.
 
     ``authorize`` refuses an unauthorised caller before form errors are shown; for a valid form the domain does.
+    ``checks`` are those of ``act`` that need some of the fields alone. Each is made of what is cleaned, also beside
+    errors of other fields, so that all errors are shown at once; with any, ``act`` is not called.
     ``called`` maps the domain's field names to the form's, where they differ; ``not_found`` is the field that gets the
     error when the form names something that does not exist.
     """
-    if not form.is_valid():
-        if authorize:
-            authorize()
+    if not form.is_valid() and authorize:
+        authorize()
+    given = dict(getattr(form, "cleaned_data", {}))
+    for check in checks:
+        try:
+            check(given)
+        except Invalid as refusal:
+            _put_on(form, refusal, called or {})
+    if form.errors:
         return Submission()
     try:
         return Submission(act(form.cleaned_data))
@@ -413,6 +433,15 @@ def submit(
         return Submission()
     except Conflict as conflict:
         return Submission(conflict=conflict)
+
+
+def attempt(act: Callable[[], T]) -> T | Refusal:
+    """Return what ``act`` returns, or why it was refused, for the page of its button to say; a missing permission and
+    an overload have pages of their own."""
+    try:
+        return act()
+    except (Invalid, Conflict, NotFound) as refusal:
+        return refusal
 
 
 def _put_on(form: forms.Form, refusal: Invalid, called: Mapping[str, str]) -> None:

@@ -20,11 +20,13 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class ProposalReader:
-    """What an app finds: its newest proposals made from one of these runs, and by one agent; how many are under review,
-    by agent; the titles of those wire ids that have one and that the principal may read."""
+    """What an app finds: its newest proposals made from one of these runs, and by one agent; the one that a run
+    installs; how many are under review, by agent; the titles of those wire ids that have one and that the principal may
+    read."""
 
     of_runs: Callable[[TenantScope, Collection[UUID], int], list[Citation]]
     of_agent: Callable[[TenantScope, str, int], list[Citation]]
+    of_activation: Callable[[TenantScope, UUID], Citation | None]
     count_pending: Callable[[TenantScope], Mapping[str, int]]
     titles_of: Callable[[TenantScope, Collection[str]], dict[str, str]]
 
@@ -45,6 +47,11 @@ def of_runs(scope: TenantScope, run_ids: Collection[UUID], *, limit: int) -> lis
 def of_agent(scope: TenantScope, agent_id: str, *, limit: int) -> list[Citation]:
     """Return the newest proposals of the agent."""
     return [each for found in _sources.values() for each in found.of_agent(scope, agent_id, limit)]
+
+
+def of_activation(scope: TenantScope, run_id: UUID) -> Citation | None:
+    """Return the proposal whose approval this run waits for, or has waited for."""
+    return next((cited for found in _sources.values() if (cited := found.of_activation(scope, run_id))), None)
 
 
 def count_pending(scope: TenantScope) -> dict[str, int]:

@@ -70,6 +70,8 @@ WORDS = {
         "triangle-alert": "degraded stale suspected",
         "shield-alert": "untrusted confidential restricted",
         "hourglass": "expiring waiting waiting-approval waiting-input waiting-external",
+        "pencil": "changes-requested",
+        "history": "overtaken",
         "clock": "due",
         "layers": "shared",
         "archive": "withdraw withdrawn",
@@ -82,7 +84,7 @@ WORDS = {
         "eraser": "erase",
     },
     "neutral": {
-        "circle-slash": "retired superseded",
+        "circle-slash": "retired superseded void",
         "eye-off": "redacted unobservable",
         "ban": "cancelled",
         "archive": "archived",
@@ -98,6 +100,14 @@ WORDS = {
         "history": "episodic",
         "brain": "semantic",
     },
+}
+# States that read as words beside the code that the API has for them; any other reads as it is.
+LABELS = {
+    "changes-requested": "changes requested",
+    "waiting-approval": "waiting for approval",
+    "waiting-input": "waiting for input",
+    "waiting-external": "waiting for an event",
+    "archived-from": "archived from",
 }
 COPY = '<button class="copy needs-script" type="button" data-copy="{}" aria-label="Copy {}" title="Copy">{}</button>'
 BUTTON = '<button type="button" data-set="{}" data-value="{}" aria-pressed="{}">{}</button>'
@@ -142,14 +152,20 @@ def icon_of(name: str, label: str = "") -> SafeString:
 def badge(word: object, label: object = "", title: object = "", tone: str = "", icon: str = "") -> SafeString:
     """Render a state in one word, with the icon and tone that the word has everywhere (``WORDS``).
 
-    ``label`` says the same state in other words ("degraded (2)"). ``title`` is a sentence on hover; it must not be the
-    only place for what it says. ``tone`` (neutral, info, good, warn, bad) and ``icon`` are for a word outside the
-    table.
+    ``label`` says the same state with more ("degraded (2)"); without it the words are those of ``state_words``.
+    ``title`` is a sentence on hover; it must not be the only place for what it says. ``tone`` (neutral, info, good,
+    warn, bad) and ``icon`` are for a word outside the table.
     """
     usual, drawn = LOOKS.get(str(word), ("neutral", ""))
     hover = markup(' title="{}"', title) if title else ""
     mark = icon_of(icon or drawn) if icon or drawn else ""
-    return markup('<span class="badge badge-{}"{}>{}{}</span>', tone or usual, hover, mark, label or word)
+    return markup('<span class="badge badge-{}"{}>{}{}</span>', tone or usual, hover, mark, label or state_words(word))
+
+
+@register.filter
+def state_words(word: object) -> str:
+    """Return how every page calls the state that the API calls ``word``."""
+    return LABELS.get(str(word), str(word))
 
 
 @register.simple_tag
@@ -276,6 +292,19 @@ def menu_options(options: Iterable[Any]) -> SafeString:
     more)."""
     usual, chosen = '<option value="{}">{}{}</option>', '<option value="{}" selected>{}{}</option>'
     return joined(markup(chosen if each.selected else usual, each.value, each.label, _behind(each)) for each in options)
+
+
+SUGGESTED = 30
+
+
+@register.simple_tag
+def menu_suggestions(options: Iterable[Any]) -> SafeString:
+    """Render the first of them as suggestions of a field, each with its ``count``, that which is chosen left out."""
+    offered = [each for each in options if each.value and not each.selected][:SUGGESTED]
+    return joined(
+        markup('<option value="{}">{}</option>', each.value, _behind(each).strip(" ()") or each.value)
+        for each in offered
+    )
 
 
 def _behind(option: Any) -> str:

@@ -72,12 +72,13 @@ class Bar:
         return {action: ids.get(why, "") for action, why in self.why.items()}
 
 
-def bar(scope: TenantScope, told: Detail, *, now: datetime) -> Bar:
-    """The decision bar for this principal."""
+def bar(scope: TenantScope, told: Detail, *, blocked: str, now: datetime) -> Bar:
+    """The decision bar for this principal; ``blocked`` is why nothing could be installed now, or ""."""
     refusals = rules.refusals(scope, told.proposal, told.gate, policy=told.policy, now=now)
     voids = rules.refusal_to("revise", scope, told.proposal, None, policy=told.policy, now=now)
     refusals = {**refusals, "revise": voids}  # a gate under way may be voided by it
     why = {action: _why_not(action, refusal, scope, told, now) for action, refusal in refusals.items()}
+    why["apply"] = why["apply"] or blocked
     return Bar(why, list(_hindrances(why, _buttons(told, now))), not isinstance(refusals["archive"], Forbidden))
 
 

@@ -32,7 +32,7 @@ from proposals.views import review
 SHOWS = {inbox.NEEDS_ME: "Needs me", inbox.MINE: "Mine", inbox.ALL: "All"}
 AGES = {"24h": "Last 24 hours", "7d": "Last 7 days", "30d": "Last 30 days", "older": "30 days or older"}
 # Gates, kinds, states and purposes are labelled with the same words as in rows, badges and the API.
-STANDINGS = {word: word for word in inbox.STANDINGS}
+STANDINGS = {word: word for word in inbox.STANDINGS} | {inbox.REFUSED: "rejected or changes requested"}
 KINDS = {kind: kind for kind in Kind.values}
 STATES = {state: state for state in State.values}
 PURPOSES = {purpose: purpose for purpose in Purpose.values}
@@ -45,6 +45,7 @@ PLAIN: dict[str, str] = {
     Kind.PROMPT_TEMPLATE: "prompts",
     Kind.AUTOMATION: "scheduled runs",
     "waiting": "for votes",
+    inbox.NONE: "or cancelled, or void",
 }
 # Query parameter -> field of the filter: ``SEVERAL`` may repeat, ``ONE`` have one value.
 SEVERAL = {
@@ -79,6 +80,7 @@ COLUMNS = (
     "createdAt",
     "updatedAt",
     "installedArtifactRef",
+    "overtakenBy",
 )
 DONE = {"reject": "rejected", "archive": "archived"}
 
@@ -95,7 +97,7 @@ class _Group:
 
 
 GROUPS = (
-    _Group("gate", "Gate", "gates", STANDINGS),
+    _Group("gate", "Approval", "gates", STANDINGS),
     _Group("state", "State", "states", STATES),
     _Group("kind", "Kind", "kinds", KINDS),
     _Group("age", "Age", "age", AGES),
@@ -373,7 +375,7 @@ def _document(row: Row) -> dict[str, object]:
         "sha256": row.sha256,
         "linesAdded": row.added,
         "linesRemoved": row.removed,
-        "gateState": row.standing,
+        "gateState": row.word,
         "votes": row.grants if gate else None,
         "quorum": gate.quorum if gate else None,
         "overridden": row.overridden,
@@ -385,6 +387,7 @@ def _document(row: Row) -> dict[str, object]:
         "createdAt": instant(proposal.created_at),
         "updatedAt": instant(proposal.updated_at),
         "installedArtifactRef": proposal.installed_ref,
+        "overtakenBy": row.overtaken_by or None,
     }
 
 

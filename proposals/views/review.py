@@ -21,6 +21,7 @@ from memory import artifact_stops
 from memory.host import access, audit_access, exports, ids, pages, tenancy
 from memory.host.errors import Conflict
 from memory.host.pages import Tab
+from memory.host.registry import Artifact
 from memory.host.tenancy import TenantScope
 from memory.models import PassState
 from memory.tasks import enqueue_pass
@@ -454,11 +455,13 @@ def render_review(
 ) -> HttpResponse:
     """Render one tab of the review; ``more`` overrides the context, for a refused request."""
     now, again = timezone.now(), review.rollbacks_to(told)
+    blocked = _obstacle(told, now)
     context = frame(scope, told, now=now) | {
+        "blocked": blocked,
         "tab": tab,
         "tab_url": reverse(tab, args=[ids.wire("prop", told.proposal.id)]),
         "oob": pages.wants_fragment(request),
-        "bar": action_bar.bar(scope, told, now=now),
+        "bar": action_bar.bar(scope, told, blocked=blocked, now=now),
         "voters": review.who_may_vote(scope, told, now=now),
         "beside": review.neighbours(scope, told.proposal),
         "timeline": timeline(told),
@@ -546,10 +549,24 @@ def _artifact(request: HttpRequest, told: Detail, now: datetime) -> dict[str, ob
     }
 
 
-def _try(proposal: Proposal, text: str, now: datetime) -> None:
+def _obstacle(told: Detail, now: datetime) -> str:
+    """Why the current revision could not be installed now; "" when it could, or is not under review."""
+    if not told.under_review or is_under_way(told):
+        return ""
+
+    def try_it() -> None:
+        artifact = _try(told.proposal, told.current.text, now)
+        installation.require_news(told.proposal, artifact)
+
+    refused = pages.attempt(try_it)
+    return refused.message if refused else ""
+
+
+def _try(proposal: Proposal, text: str, now: datetime) -> Artifact:
     """Refuse what an installation of ``text`` would refuse now."""
     artifact = installation.require_installable(proposal, text)
     artifacts.require_timely(artifact.kind, text, now=now)
+    return artifact
 
 
 def _evidence(told: Detail) -> dict[str, object]:

@@ -159,8 +159,12 @@ def test_a_gate_is_told_in_one_word_whatever_became_of_it(ada: Client) -> None:
     assert 'value="rejected"' not in shown, "none is rejected"
     assert 'value="rejected" checked' in body_of(ada.get("/proposals?state=rejected"))
     assert "waiting 1 of 2" in shown
-    assert "changes asked" in shown
     told = {each["title"]: each for each in json.loads(body_of(ada.get("/proposals?format=json")))["proposals"]}
+    assert "changes requested</span>" in shown, "in the words of the page of the proposal"
+    assert "cancelled</span>" in shown
+    page = body_of(ada.get(f"/proposals/{told['refused']['id']}"))
+    assert "changes requested</span>" in page
+    assert [told[name]["gateState"] for name in ("refused", "withdrawn")] == ["changes-requested", "cancelled"]
     assert [told["overridden"][name] for name in VOTES] == ["overridden", 2, 2, True]
     assert [told["none"][name] for name in VOTES] == ["none", None, None, False]
 
@@ -203,7 +207,7 @@ def test_what_is_set_stands_as_chips_and_each_comes_off_alone(ada: Client) -> No
     body = body_of(ada.get("/proposals?show=mine&gate=waiting&gate=none&age=7d&q=a+%26+b&state=%3Cb%3E"))
     chips = dict(re.findall(r'<a class="chip" href="([^"]*)"[^>]*><span>([^<]*)</span>', body))
     words = {label: href.replace("&amp;", "&") for href, label in chips.items()}
-    assert words["Gate: none"] == "/proposals?show=mine&gate=waiting&state=%3Cb%3E&age=7d&q=a+%26+b"
+    assert words["Approval: none"] == "/proposals?show=mine&gate=waiting&state=%3Cb%3E&age=7d&q=a+%26+b"
     assert words["Age: Last 7 days"] == "/proposals?show=mine&gate=waiting&gate=none&state=%3Cb%3E&q=a+%26+b"
     assert words["Text: a &amp; b"] == "/proposals?show=mine&gate=waiting&gate=none&state=%3Cb%3E&age=7d"
     assert "State: &lt;b&gt;" in words
@@ -415,7 +419,7 @@ def test_a_saved_filter_is_kept_shown_by_its_slug_and_removed(ada: Client) -> No
     inboxes.gate_over(inboxes.at(1, now - timedelta(days=30), title="late"), now=now - timedelta(days=29))
     inboxes.at(2, now)
     asked = body_of(ada.get("/proposals/filters?gate=expired&state=draft"))
-    assert "Gate: expired" in asked
+    assert "Approval: expired" in asked
     assert save(ada)["Location"] == "/proposals?saved=stale-ones"
     body = body_of(ada.get("/proposals?saved=stale-ones"))
     assert rows(body) == ["late"]

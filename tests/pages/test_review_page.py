@@ -89,7 +89,16 @@ def test_an_applied_proposal_is_compared_with_what_it_replaced(ada: Client) -> N
 def test_the_artifact_tab_says_that_it_could_be_installed_now_or_why_not(ada: Client) -> None:
     made = proposing.propose(text=proposing.artifact(version="1.0.0"))
     assert "installable now" in body_of(ada.get(f"{page_of(made)}/artifact"))
-    proposing.applied(text=proposing.artifact(version="1.0.0", text="Taken."))
+    assert "vertaken" not in body_of(ada.get(page_of(made)))
+    taken = proposing.applied(text=proposing.artifact(version="1.0.0", text="Taken."))
+    shown = body_of(ada.get(page_of(made)))
+    assert "Overtaken: <code hx-disable>prompt:triage.summary@1.0.0</code> was installed after revision 1" in shown
+    assert "It cannot be installed as it is." in shown
+    assert "<strong>Request approval:</strong> prompt:triage.summary@1.0.0 has been installed already" in shown
+    assert "vertaken" not in body_of(ada.get(page_of(taken)))
+    assert body_of(ada.get("/proposals")).count("overtaken</span>") == 1
+    listed = json.loads(body_of(ada.get("/proposals?format=json")))["proposals"]
+    assert [each["overtakenBy"] for each in listed] == [None, "prompt:triage.summary@1.0.0"]
     shown = body_of(ada.get(f"{page_of(made)}/artifact"))
     assert "could not be installed now" in shown
     assert "give the artifact a new version" in shown
@@ -859,7 +868,8 @@ def test_a_poll_brings_the_state_above_the_tabs_along(ada: Client) -> None:
 def test_a_withdrawn_gate_says_who_withdrew_it_and_leaves_the_proposal_as_it_was(ada: Client, sign_in: SignIn) -> None:
     made, cleo = proposing.propose(), Client()
     cleo.force_login(building.operator(role="operator", email="cleo@acme.example"))
-    proposing.opened(made)
+    run_page = body_of(ada.get(f"/runs/{ids.wire('run', proposing.opened(made).run_id)}"))
+    assert f'Waiting for the approval of <a href="{page_of(made)}"' in run_page
     answer = cleo.post(f"{page_of(made)}/withdraw", seen(made), follow=True)
     assert "The approval request is cancelled" in body_of(answer)
     assert (Gate.objects.get().state, proposing.fresh(made).state) == ("cancelled", "draft")
@@ -868,10 +878,10 @@ def test_a_withdrawn_gate_says_who_withdrew_it_and_leaves_the_proposal_as_it_was
         shown = body_of(browser.get(page_of(made)))
         empty = shown.partition("No vote came on revision 1 before")[2].partition("</p>")[0]
         assert "cleo@acme.example" in empty
-        assert "withdrew it." in empty
+        assert "cancelled it." in empty
         assert "cleo@acme.example" in shown.partition("Approval request cancelled by")[2].partition("</li>")[0]
-        assert ">withdrawn</span>" in shown
-    assert "cleo@acme.example" in body_of(ada.get(f"{page_of(made)}/history")).partition(">withdrawn</span>")[2]
+        assert ">cancelled</span>" in shown
+    assert "cleo@acme.example" in body_of(ada.get(f"{page_of(made)}/history")).partition(">cancelled</span>")[2]
 
 
 def test_a_gate_that_ended_without_a_vote_says_how(ada: Client) -> None:
