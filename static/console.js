@@ -446,12 +446,15 @@
     place.focus({ preventScroll: true });
   });
 
-  /* What an operator opened stays open, and what is being typed stays typed, when a poll redraws it. */
+  /* What an operator opened stays open, and what is being typed stays typed, when a poll redraws it; so does all of a
+     form marked data-keep, as long as it is there. */
   if (window.Idiomorph) {
     Idiomorph.defaults.ignoreActiveValue = true;
+    Idiomorph.defaults.callbacks.beforeNodeMorphed = (old, fresh) => !(old.id && old.id === fresh.id && old.matches("form[data-keep]"));
     Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, element) => !(name === "open" && element.localName === "details");
   }
 
+  for (const button of all('[data-set="clock"][data-value="local"]')) button.title = Intl.DateTimeFormat().resolvedOptions().timeZone;
   arrive(document);
   visit();
   leadBack();

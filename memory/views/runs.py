@@ -1,7 +1,7 @@
 """Runs: the list, and the trail of one with what each of its nodes wrote."""
 
 import json
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from memory import external_runs, interrupt_forms, recordings, run_search, run_timeline, run_verification
 from memory.event_notes import Note
-from memory.host import access, exports, ids, pages, sql, tenancy
+from memory.host import access, exports, ids, pages, proposal_links, sql, tenancy
 from memory.host.errors import Refusal
 from memory.host.event_log import Recorded
 from memory.host.events import ApprovalReceived, InterruptRequested, InterruptResolved
@@ -246,9 +246,13 @@ def render_run(
     *,
     refused: AnswerForm | None = None,
     conflict: Refusal | None = None,
+    failed: Mapping[str, object] | None = None,
     status: int = 0,
 ) -> HttpResponse:
-    """The page of a run; with ``refused`` where an answer that was none stands, and why it was not recorded."""
+    """The page of a run; with ``refused`` where an answer that was none stands, and why it was not recorded.
+
+    ``failed`` is an ``act`` of its buttons (again or fork) with the ``refusal`` that it met.
+    """
     scope, run_id = tenancy.scope_of(request), ids.wire("run", timeline.run.id)
     wanted = LaneFilter(pages.text_of(request, "node"), pages.text_of(request, "agent"))
     lanes = _lanes(timeline, pages.number_of(request, "at"), wanted)
@@ -269,7 +273,9 @@ def render_run(
         "wanted": wanted,
         "nodes": [lane.node_id for lane in timeline.lanes if lane.node_id],
         "agents": sorted({lane.agent_id for lane in timeline.lanes} - {""}),
-        "fork_from": pages.number_of(request, "fork") or 0,
+        "failed": failed,
+        "proposal": proposal_links.of_activation(scope, timeline.run.id) if timeline.run.system else None,
+        "fork_from": pages.as_number(request.POST.get("from_seq", "")) or pages.number_of(request, "fork") or 0,
         "fork_at": _step_at(timeline, pages.number_of(request, "fork")),
         "left_out": timeline.total - len(timeline.events),
         "writes": sum(len(lane.own_writes) for lane in timeline.lanes),
@@ -277,7 +283,7 @@ def render_run(
         "as_json": pages.address(request, at="", format="json"),
         "took": timeline.run.took,
         "ended": over,
-        "here": reverse("run", args=[run_id]) if refused else pages.canonical_address(request),
+        "here": reverse("run", args=[run_id]) if refused or failed else pages.canonical_address(request),
         "can_create": scope.can("runs:create"),
         "can_cancel": scope.can("runs:cancel"),
         "names": names_in(scope, {*_owners(timeline.run), *_people(lanes)}),
@@ -285,7 +291,8 @@ def render_run(
         "conflict": conflict,
         "faster": _faster(timeline, refused) if conflict and conflict.code == InterruptAlreadyResolved.code else None,
         "refused": refused if refused and refused.errors else None,
-        "polls": not over and not refused and not any(each.form for each in asked),
+        "waits_for_you": any(each.form for each in asked),
+        "polls": not over and not refused,
     }
     status = status or pages.poll_status(request, over=over)
     return pages.render(request, "memory/run.html", context, fragment="memory/run_body.html", status=status)

@@ -14,12 +14,13 @@ from django.views.decorators.http import require_http_methods, require_POST
 from memory import interrupt_forms, run_search, run_timeline
 from memory.forms import SelectionForm
 from memory.host import access, ids, pages
-from memory.host.errors import Conflict, Invalid
+from memory.host.errors import Conflict, Invalid, Refusal
 from memory.host.models import ForkMode, Run, RunStatus
 from memory.host.tenancy import scope_of
 from memory.interrupt_forms import AnswerForm
 from memory.views import runs
 from memory.views.runs import render_run
+from openwop_console.errors import answer_of
 from openwop_console.runtime import replay, run_operations
 from openwop_console.runtime.replay import ForkRequest
 from openwop_console.runtime.run_operations import MAX_RUN_IDS, Cancelled
@@ -36,8 +37,18 @@ STEER: dict[str, Callable[..., Run]] = {
 @pages.creates()
 @require_POST
 def run_again(request: HttpRequest, run_id: str) -> HttpResponse:
-    run = run_operations.run_again(scope_of(request), ids.parse("run", run_id), now=timezone.now())
-    return redirect("run", run_id=ids.wire("run", run.id))
+    """Start another run like this one; why that is refused stands on the page of the run, beside the button."""
+    scope, now = scope_of(request), timezone.now()
+    made = pages.attempt(lambda: run_operations.run_again(scope, ids.parse("run", run_id), now=now))
+    return _opened(request, run_id, made, "again")
+
+
+def _opened(request: HttpRequest, run_id: str, made: Run | Refusal, act: str) -> HttpResponse:
+    """The new run, or the page of the old one with the reason why there is none."""
+    if isinstance(made, Run):
+        return redirect("run", run_id=ids.wire("run", made.id))
+    timeline = run_timeline.build_timeline(scope_of(request), ids.parse("run", run_id), now=timezone.now())
+    return render_run(request, timeline, failed={"act": act, "refusal": made}, status=answer_of(type(made)).status)
 
 
 @pages.parameters(*runs.FILTERS)
@@ -83,9 +94,8 @@ def _cancel(request: HttpRequest, reason: str) -> list[Cancelled]:
 def run_fork(request: HttpRequest, run_id: str) -> HttpResponse:
     scope, now = scope_of(request), timezone.now()
     scope.check("runs:create")
-    order = ForkForm(request.POST).order()
-    run = replay.fork(scope, ids.parse("run", run_id), order, now=now)
-    return redirect("run", run_id=ids.wire("run", run.id))
+    made = pages.attempt(lambda: replay.fork(scope, ids.parse("run", run_id), ForkForm(request.POST).order(), now=now))
+    return _opened(request, run_id, made, "fork")
 
 
 @require_POST

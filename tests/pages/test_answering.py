@@ -72,10 +72,20 @@ def test_the_page_of_a_waiting_run_asks_and_is_answered_by_the_button_that_is_pr
     assert runs.find(run.tenant_id, run.id).status == "completed"
 
 
-def test_a_page_with_a_form_is_not_drawn_again_under_the_hands_of_who_fills_it_in(ada: Client, sign_in: SignIn) -> None:
-    run, _ = asking(*APPROVAL)
-    assert 'hx-trigger="every 1s"' not in body_of(ada.get(page_of(run), **HTMX))
-    assert 'hx-trigger="every 1s"' in body_of(sign_in(role="viewer").get(page_of(run), **HTMX))
+def test_a_waiting_run_looks_again_by_itself_and_keeps_the_form_of_who_fills_it_in(
+    ada: Client, sign_in: SignIn
+) -> None:
+    run, url = asking(*APPROVAL)
+    shown = body_of(ada.get(page_of(run), **HTMX))
+    assert 'hx-trigger="every 3s"' in shown
+    assert "data-keep>" in shown
+    assert "Waiting for your answer." in shown
+    assert "Waiting for an answer." in body_of(sign_in(role="viewer").get(page_of(run), **HTMX))
+    sign_in(role="reviewer").post(url, {"action": "accept"})
+    building.advance(run)
+    again = ada.get(page_of(run), **HTMX)
+    assert again.status_code == 286
+    assert "data-keep" not in body_of(again)
 
 
 def test_changes_and_questions_go_with_their_words(ada: Client) -> None:

@@ -19,6 +19,7 @@ from memory.host.events import NodeCompleted
 from memory.host.models import Run
 from memory.origins import Origin
 from openwop_console.runtime import engine, replay, run_operations
+from openwop_console.runtime.models import Step
 from openwop_console.runtime.replay import ForkRequest
 from openwop_console.runtime.run_operations import RunRequest
 from tests import building
@@ -407,6 +408,28 @@ def test_a_fork_form_that_is_none_is_refused(ada: Client) -> None:
     source = building.remember("acme", "alpha").run
     for form in [{}, {"mode": "rewind", "from_seq": "0"}, {"mode": "branch", "from_seq": "-1"}]:
         assert ada.post(f"/runs/{ids.wire('run', source.id)}/fork", form).status_code == 400, form
+
+
+def test_a_button_of_a_run_that_is_refused_says_why_on_the_page_of_the_run(ada: Client) -> None:
+    """What the source read was forgotten, and its workflow is gone."""
+    source = building.execute(building.scope(), "conformance-noop")
+    url = f"/runs/{ids.wire('run', source.id)}"
+    past = ada.post(f"{url}/fork", {"mode": "replay", "from_seq": "99"})
+    assert past.status_code == 422
+    fork = body_of(past).partition('id="fork"')[2].partition("</form>")[0]
+    assert "The run was not forked." in fork
+    assert "at the latest, right behind the last." in fork
+    assert 'value="99"' in fork
+    Step.objects.written_by(Step.writer).filter(run_id=source.id).update(on_record=False)
+    gone = ada.post(f"{url}/fork", {"mode": "replay", "from_seq": "0"})
+    assert gone.status_code == 422
+    assert "can no longer be served" in body_of(gone)
+    assert "An outcome of its nodes was forgotten" in body_of(gone)
+    Run.objects.written_by(Run.writer).filter(id=source.id).update(workflow_id="gone")
+    again = ada.post(f"{url}/again")
+    assert again.status_code == 404
+    assert "The run was not started again." in body_of(again)
+    assert f'action="{url}/again"' in body_of(again)
 
 
 def test_the_reason_that_a_person_gave_stands_at_its_event(ada: Client, sign_in: SignIn) -> None:
