@@ -27,7 +27,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from psycopg import sql
 
-from memory.forget import execution, holds, receipts
+from memory.forget import consequences, execution, holds, receipts
 from memory.forget import journal as erasure_journal
 from memory.forget.journal import Erasure, JournalBroken, JournalCut, Mark
 from memory.host import audit, audit_chain, signing, tenancy, vault
@@ -82,6 +82,15 @@ def make(file: Path, *, now: datetime) -> Manifest:
         raise BackupRefused(f"{file} is there already; a backup is never overwritten.") from None
     except OSError as problem:
         raise BackupRefused(f"{file} cannot be written ({_reason(problem)}).") from problem
+
+
+@transaction.atomic
+def put_on_record(*, expires_at: datetime | None, now: datetime) -> None:
+    """Each tenant's audit log records that a backup was made, and when it is to be deleted; None when that is not
+    known. The backup itself does not have the record."""
+    consequences.record_backup(
+        Tenant.objects.order_by("id").values_list("id", flat=True), expires_at=expires_at, now=now
+    )
 
 
 def _require_own_key() -> None:

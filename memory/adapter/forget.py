@@ -183,6 +183,12 @@ def unchanged_since(tenant_id: UUID, entry_ids: Sequence[UUID], *, since: int) -
     return set(_among(THERE, "id", entry_ids, [sql.key(tenant_id)])).difference(sql.as_uuid(row) for (row,) in changed)
 
 
+def runs_of(tenant_id: UUID, entry_ids: Collection[UUID]) -> set[UUID]:
+    """The runs that wrote these entries."""
+    rows = MemoryEntry.objects.of(tenant_id).order_by().values_list("run_id", flat=True).distinct()
+    return {run for part in sql.in_chunks(entry_ids) for run in rows.filter(id__in=part)}
+
+
 def descendants_of(tenant_id: UUID, entry_ids: Collection[UUID]) -> set[UUID]:
     """Every entry that was made from one of these entries."""
     return set(_among(WENT_INTO, "source_id", list(entry_ids), [sql.key(tenant_id)]))

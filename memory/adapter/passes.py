@@ -205,6 +205,13 @@ def count_live(scope: MemoryScope, *, now: datetime) -> Counts:
     return Counts(found["n"], found["t"] or 0)
 
 
+def has_others(scope: MemoryScope, entry_ids: Collection[UUID], *, now: datetime) -> bool:
+    """Whether anything live is in the ref besides these entries."""
+    mine = _live(scope.tenant, now).filter(memory_ref=scope.memory_ref)
+    among = sum(mine.filter(id__in=part).count() for part in sql.in_chunks(entry_ids))
+    return mine.count() > among
+
+
 def _live(scope: TenantScope, now: datetime) -> QuerySet[MemoryEntry]:
     rows: QuerySet[MemoryEntry] = MemoryEntry.objects.of(scope.tenant_id).live(now).filter(sealed=False)
     return rows

@@ -170,7 +170,8 @@ RETIREMENT: "Answer[MemoryEntry]" = Answer(
 )
 LIVE_ENTRY = closed("AttributedEntry", memoryRef=TEXT, entry=ENTRY, provenance=PROVENANCE)
 MEMORY_ENTRY = also(LIVE_ENTRY, retiredAt=TIME)
-PLANNED = closed(erase=COUNT, suspected=COUNT, stays=COUNT, staysBecause=STRING)
+# ``erase`` counts the archives too, which are withdrawn; ``rebuild`` is the number of memory refs distilled anew.
+PLANNED = closed(erase=COUNT, rebuild=COUNT, suspected=COUNT, stays=COUNT, staysBecause=STRING)
 PROGRESS = nullable(closed(done=COUNT, total=COUNT, doing=STRING))
 CONTEXT = closed(before=STRING, mention=STRING, after=STRING)
 SUSPECT = Answer[InContext](
@@ -510,7 +511,8 @@ def preview_document(
     }
     if is_ready:
         document["stores"] = {
-            store: {name: entry[name] for name in ("erase", "suspected", "stays", "staysBecause")}
+            store: {"rebuild": entry.get("rebuild", 0)}
+            | {name: entry[name] for name in ("erase", "suspected", "stays", "staysBecause")}
             for store, entry in request.plan.items()
         }
     return document

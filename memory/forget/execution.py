@@ -20,7 +20,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
 from memory import ledger, memory_policy, passes
-from memory.forget import holds, journal, plans, receipts
+from memory.forget import consequences, holds, journal, plans, receipts
 from memory.forget.copies import SubjectCopy
 from memory.host import access, audit, erasure, ids, sql, vault
 from memory.host.clock import Clock
@@ -168,8 +168,15 @@ def _built(request: ForgetRequest, work: Pass, clock: Clock) -> Preview:
         passes.progress(work, done=len(stores), total=len(stores), doing="writing the plan", now=clock())
     plan, now = plans.plan_of(holdings), clock()
     request.plan_sha256 = plans.digest_of(plan)
+    besides = consequences.foresee(request.tenant_id, holdings, now=now)
     request.plan = {
-        each.store: {**plan[each.store], "shown": _hex(each.erase[:SHOWN]), "looked": each.looked} for each in holdings
+        each.store: {
+            **plan[each.store],
+            **besides.get(each.store, {}),
+            "shown": _hex(each.erase[:SHOWN]),
+            "looked": each.looked,
+        }
+        for each in holdings
     }
     request.found = plans.encode_matches(position, holdings)
     request.state, request.lapses_at = ForgetState.PREVIEWED, now + LIFETIME
@@ -409,14 +416,26 @@ def _require_ready(request: ForgetRequest, now: datetime) -> None:
         raise Conflict("The preview has expired; preview the subject again.", state=ForgetState.LAPSED)
 
 
-def _require_confirmable(request: ForgetRequest, terms: tuple[str, ...], *, typed: str, reason: str) -> str:
+def check_confirmation(scope: TenantScope, request: ForgetRequest, typed: str | None, reason: str | None) -> None:
+    """Refuse what ``confirm`` would refuse of the typed subject and the reason; None is not looked at."""
+    _require_confirmable(request, terms_of(scope, request), typed=typed, reason=reason)
+
+
+def _require_confirmable(
+    request: ForgetRequest, terms: tuple[str, ...], *, typed: str | None, reason: str | None
+) -> str:
     """Return the reason as it is stored."""
-    stored, problem = check_reason(request.tenant_id, reason, required=True)
-    if not problem and is_mentioned(terms, reason):
-        problem = "must not name the subject: the reason stays on record"
-    errors = [{"field": "reason", "message": problem}] if problem else []
-    if not hmac.compare_digest(plans.subject_key(request.tenant_id, " ".join(typed.split())), request.subject_key):
-        errors.insert(0, {"field": "subject", "message": "is not the subject of this preview"})
+    errors, stored = [], ""
+    if typed is not None:
+        key = plans.subject_key(request.tenant_id, " ".join(typed.split()))
+        if not hmac.compare_digest(key, request.subject_key):
+            errors.append({"field": "subject", "message": "is not the subject of this preview"})
+    if reason is not None:
+        stored, problem = check_reason(request.tenant_id, reason, required=True)
+        if not problem and is_mentioned(terms, reason):
+            problem = "must not name the subject: the reason stays on record"
+        if problem:
+            errors.append({"field": "reason", "message": problem})
     if errors:
         raise Invalid("The request was not confirmed.", errors=errors)
     return stored

@@ -8,7 +8,7 @@ and sends the request.
 import base64
 import hashlib
 import secrets as random_secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import chain, groupby
@@ -72,7 +72,7 @@ def create_webhook(
     """Subscribe ``url`` to events of these types, signed with the secret that is returned; audited."""
     check_manager(scope, tenant_slug)
     check_url(url)
-    vault.require_plain(scope.tenant_id, "The webhook is not valid.", {"url": [url], "tags": tags})
+    check_plain(scope, url=url, tags=tags)
     access.lock_tenant(scope.tenant_id)
     if Webhook.objects.of(scope.tenant_id).count() >= MAX_WEBHOOKS:
         raise Conflict(f"A tenant has at most {MAX_WEBHOOKS} webhooks; remove one first.", limit=MAX_WEBHOOKS)
@@ -89,6 +89,11 @@ def create_webhook(
     _store_secret(webhook, CURRENT, secret, now)
     record_act(scope, webhook, "webhook.created", now, events=webhook.events)
     return NewSecret(webhook, secret)
+
+
+def check_plain(scope: TenantScope, *, url: str = "", tags: Sequence[str] = ()) -> None:
+    """Refuse an address or tags that hold a secret of the tenant."""
+    vault.require_plain(scope.tenant_id, "The webhook is not valid.", {"url": [url], "tags": tags})
 
 
 @transaction.atomic

@@ -479,6 +479,23 @@ def redistil(tenant_id: UUID, lost: Iterable[Archive], *, now: datetime) -> list
     ]
 
 
+def count_rebuilt(tenant_id: UUID, archive_ids: Collection[UUID], entry_ids: Collection[UUID], *, now: datetime) -> int:
+    """For how many refs ``redistil`` would order a distillation once these archives and these entries are gone."""
+    scope = tenancy.host_scope(Tenant.objects.get(id=tenant_id))
+    lost: dict[str, list[Archive]] = defaultdict(list)
+    for row in _with_bytes(tenant_id, archive_ids):
+        lost[row.memory_ref].append(row)
+    going = {*entry_ids, *(row.entry_id for rows in lost.values() for row in rows if row.entry_id)}
+
+    def is_rebuilt(memory_ref: str, rows: list[Archive]) -> bool:
+        there = archives_of_ref(tenant_id, memory_ref).filter(state=ArchiveState.CURRENT)
+        found = tenancy.memory_scope(scope, memory_ref)
+        stays = there.exclude(id__in=[row.id for row in rows]).exists()
+        return not stays and found is not None and adapter.passes.has_others(found, going, now=now)
+
+    return sum(is_rebuilt(memory_ref, rows) for memory_ref, rows in lost.items())
+
+
 def _has_memory(scope: TenantScope, memory_ref: str, now: datetime) -> bool:
     found = tenancy.memory_scope(scope, memory_ref)
     return found is not None and adapter.passes.count_live(found, now=now).entries > 0

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from memory import adapter, ledger_search, memory_policy, redaction, tasks
 from memory.api.serializers import HOLD
-from memory.forget import execution, holds, plans, receipts
+from memory.forget import consequences, execution, holds, plans, receipts
 from memory.forget.erasers.special_stores import EXPORTED_FILES, UPLOADED_FILES
 from memory.forms import ConfirmForm, EndHoldForm, HoldForm, SubjectForm
 from memory.host import access, erasure, exports, ids, pages, tenancy
@@ -69,6 +69,15 @@ class Store:
     name: str
     plan: JSONObject
     samples: list[Sample]
+
+    @property
+    def withdraw(self) -> int:
+        """Archives are withdrawn: their bytes go, their ids and checksums stay."""
+        return int(self.plan["erase"]) if self.name == consequences.ARCHIVES else 0
+
+    @property
+    def erase(self) -> int:
+        return int(self.plan["erase"]) - self.withdraw
 
     @property
     def is_unread(self) -> bool:
@@ -222,7 +231,9 @@ def _samples(found: ForgetRequest, eraser: Eraser, shown: list[str]) -> list[Sam
 
 def _totals(found: ForgetRequest) -> dict[str, int]:
     plan = found.plan.values()
-    return {name: sum(entry[name] for entry in plan) for name in ("erase", "suspected", "stays")}
+    totals = {name: sum(entry.get(name, 0) for entry in plan) for name in ("erase", "suspected", "stays", "rebuild")}
+    withdraw = found.plan.get(consequences.ARCHIVES, {}).get("erase", 0)
+    return totals | {"erase": totals["erase"] - withdraw, "withdraw": withdraw}
 
 
 def _decided(found: ForgetRequest) -> dict[str, int]:
@@ -240,7 +251,11 @@ def _preview_page(request: HttpRequest, scope: TenantScope, found: ForgetRequest
     terms = execution.terms_of(scope, found)
     suspects = plans.suspects_in_context(found, terms, rows)
     stores, empty = _stores(found)
+    runs, runs_total = consequences.runs_of(scope, found)
     context = _context(request, found, forget_id) | {
+        "runs": runs,
+        "runs_total": runs_total,
+        "backups": consequences.backups_of(scope.tenant_id, now=timezone.now()),
         "stores": stores,
         "empty": empty,
         "subject": ", ".join(terms),
@@ -324,8 +339,15 @@ def confirm(request: HttpRequest, forget_id: str) -> HttpResponse:
 
 
 def _confirm(request: HttpRequest, scope: TenantScope, found: ForgetRequest, form: ConfirmForm) -> HttpResponse:
+    email = request.user.get_username()
     sent = pages.submit(
-        form, lambda data: _carry_out(scope, found, data, request.user.get_username()), called={"subject": "typed"}
+        form,
+        lambda data: _carry_out(scope, found, data),
+        checks=(
+            lambda data: execution.check_confirmation(scope, found, data.get("typed"), data.get("reason")),
+            lambda data: _check_password(email, data),
+        ),
+        called={"subject": "typed"},
     )
     forget_id = ids.wire("fgt", found.id)
     if sent.result or plans.find(scope, found.id).state not in CONFIRMABLE:  # sent twice, and confirmed by the other
@@ -344,11 +366,15 @@ def _refused(request: HttpRequest, scope: TenantScope, found: ForgetRequest, con
     return pages.render(request, "memory/forget_conflict.html", context, status=409)
 
 
-def _carry_out(scope: TenantScope, found: ForgetRequest, data: Cleaned, email: str) -> ForgetRequest:
-    """Confirmed and queued together, or neither; by a person who knows the password of the session."""
-    now = timezone.now()
-    access.require_password(email, data["password"], field="password", now=now)
-    given = {"typed": data["typed"], "reason": data["reason"], "now": now}
+def _check_password(email: str, data: Cleaned) -> None:
+    """Refuse whoever does not know the password of the session; a field that was left empty is no attempt."""
+    if "password" in data:
+        access.require_password(email, data["password"], field="password", now=timezone.now())
+
+
+def _carry_out(scope: TenantScope, found: ForgetRequest, data: Cleaned) -> ForgetRequest:
+    """Confirmed and queued together, or neither."""
+    given = {"typed": data["typed"], "reason": data["reason"], "now": timezone.now()}
     return execution.confirm(scope, found.id, **given, queue=tasks.enqueue_forget)
 
 
@@ -356,11 +382,13 @@ def _confirmation_page(
     request: HttpRequest, scope: TenantScope, found: ForgetRequest, form: ConfirmForm, status: int = 200
 ) -> HttpResponse:
     decided, files = _decided(found), sum(entry["erase"] for name, entry in found.plan.items() if name in UNREAD)
-    certain = _totals(found)["erase"] - files
+    totals = _totals(found)
+    certain = totals["erase"] - files
     context = _context(request, found, ids.wire("fgt", found.id)) | {
         "step": "Confirm",
         "subject": ", ".join(execution.terms_of(scope, found)),
         "form": form,
+        "totals": totals,
         "certain": certain,
         "files": files,
         "decided": decided,

@@ -56,11 +56,20 @@ def _create(request: HttpRequest, scope: TenantScope) -> HttpResponse:
     def act(given: Cleaned) -> NewSecret:
         return webhooks.create_webhook(scope, given["url"], given["events"], tags=given["tags"], now=timezone.now())
 
-    sent = pages.submit(form, act)
+    sent = pages.submit(form, act, checks=(_check_url, lambda given: webhooks.check_plain(scope, **_target(given))))
     if sent.result:
         return _secret_page(request, sent.result)
     conflict = sent.conflict.message if sent.conflict else ""
     return _list_page(request, scope, form, conflict=conflict, status=sent.status)
+
+
+def _check_url(given: Cleaned) -> None:
+    if "url" in given:
+        webhooks.check_url(given["url"])
+
+
+def _target(given: Cleaned) -> Cleaned:
+    return {name: given[name] for name in ("url", "tags") if name in given}
 
 
 def _list_page(

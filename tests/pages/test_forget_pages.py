@@ -17,7 +17,7 @@ from django.test import Client
 from django.utils import timezone
 
 from memory import ledger, ledger_exports, memory_policy, passes, saved_filters, tasks
-from memory.forget import execution
+from memory.forget import consequences, execution
 from memory.forget.erasers.entries import ENTRIES
 from memory.host import access, ids, pages, vault
 from memory.host.erasure import Remains, registered
@@ -26,6 +26,7 @@ from memory.host.models import AuditRecord
 from memory.ledger_search import LedgerFilter
 from memory.models import Archive, ForgetRequest, Suspect
 from memory.models.entry import MemoryEntry
+from openwop_console.templatetags import console
 from tests import building
 from tests.fixtures_queue import Drain
 from tests.pages.conftest import HTMX, body_of, standing
@@ -332,6 +333,43 @@ def test_nothing_is_removed_without_the_subject_the_password_and_a_reason_that_d
     drain()
     assert len(building.contents(building.scope())) == 3
     assert confirm(ada, url).status_code == 302
+
+
+def test_all_that_is_wrong_with_a_confirmation_stands_beside_its_fields_at_once(
+    ada: Client, memories: None, preview: Preview
+) -> None:
+    url = preview(ada)
+    answer = confirm(ada, url, typed="somebody else", reason=f"{MARTA} asked", password="a guess")
+    assert answer.status_code == 422
+    assert {*answer.context["form"].errors} == {"typed", "reason", "password"}
+    answer = confirm(ada, url, typed="somebody else", reason="", password="")
+    assert answer.context["form"].errors["typed"] == ["is not the subject of this preview"]
+    assert {*answer.context["form"].errors} == {"typed", "reason", "password"}
+
+
+def test_a_preview_says_what_is_withdrawn_and_rebuilt_which_logs_stay_and_how_long_backups_do(
+    ada: Client, drain: Drain, preview: Preview
+) -> None:
+    rest = [f"Customer number {number} pays {number} euros a month." for number in range(12)]
+    run = building.remember("acme", f"{MARTA} pays 99 euros a month.", *rest).run
+    ada.post("/archives/distill", {"ref": "notes", "budget": "2000"})
+    drain()
+    now = timezone.now()
+    tenants = [building.tenant().id]
+    consequences.record_backup(tenants, expires_at=now + timedelta(days=30), now=now)
+    consequences.record_backup(tenants, expires_at=now - timedelta(days=1), now=now)
+    consequences.record_backup(tenants, expires_at=None, now=now)
+    url = preview(ada)
+    shown = body_of(ada.get(url))
+    archives = re.sub(r"<[^>]+>", " ", shown.partition('scope="row">archives</th>')[2].partition("</tr>")[0]).split()
+    assert archives[:3] == ["0", "1", "1"], "erased, withdrawn, rebuilt"
+    elsewhere = shown.partition('id="keeps"')[2].partition("</section>")[0]
+    assert f'href="/runs/{ids.wire("run", run.id)}"' in elsewhere
+    assert "RFC 0080" in elsewhere
+    assert "2 backups of this host" in elsewhere
+    assert f"kept until {console.time(now + timedelta(days=30), show='absolute')[:20]}" in elsewhere
+    assert "no end is known" in elsewhere
+    assert "1 archive is withdrawn, and 1 memory ref distilled anew" in body_of(ada.get(f"{url}/confirm"))
 
 
 def test_a_session_that_was_left_open_does_not_guess_the_password(
