@@ -520,9 +520,7 @@ class RoleForm(PlainForm):
 class KeyForm(RoleForm):
     """A new API key."""
 
-    name = forms.CharField(
-        label="Name", max_length=access.MAX_NAME, required=False, help_text="What it is for, e.g. night-agent."
-    )
+    name = forms.CharField(label="Name", max_length=access.MAX_NAME, help_text="What it is for, e.g. night-agent.")
     agents = PlainField(
         label="Agents",
         required=False,
@@ -532,9 +530,22 @@ class KeyForm(RoleForm):
         label="Belongs to", required=False, help_text="The operator whose key it is. Empty: yours."
     )
     expires_at = forms.DateField(
-        label="Expires on", required=False, widget=forms.DateInput(attrs={"type": "date"}), help_text="Empty: never."
+        label="Expires on",
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}),
+        help_text="In UTC. Left empty, only if it never expires.",
     )
-    field_order = ("name", "role", "agents", "person", "expires_at")
+    never_expires = forms.BooleanField(label="It never expires", required=False)
+    field_order = ("name", "role", "agents", "person", "expires_at", "never_expires")
+
+    def clean(self) -> Cleaned:
+        given: Cleaned = self.cleaned_data
+        never = given.pop("never_expires", False)
+        if "expires_at" in given and not given["expires_at"] and not never:
+            self.add_error("expires_at", "is required, or choose that the key never expires")
+        elif never and given.get("expires_at"):
+            self.add_error("expires_at", "is given, and it is chosen that the key never expires; choose one of them")
+        return given
 
     def clean_agents(self) -> tuple[str, ...]:
         agents = tuple(dict.fromkeys(self.cleaned_data["agents"].replace(",", " ").split()))

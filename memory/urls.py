@@ -138,6 +138,9 @@ entrances: list[URLPattern] = [
     path("settings/sessions", credentials.own_sessions, name="sessions"),
     path("settings/operators", credentials.operator_list, name="operators"),
     path("settings/operators/<str:operator_id>", credentials.operator_change, name="operator-change"),
+    path(
+        "settings/operators/<str:operator_id>/deactivate", credentials.operator_deactivate, name="operator-deactivate"
+    ),
     path("settings/operators/<str:operator_id>/sessions", credentials.operator_sessions, name="operator-sessions"),
     path("settings/operators/<str:operator_id>/sign-out", credentials.operator_sign_out, name="operator-sign-out"),
     path("settings/operators/<str:operator_id>/reset-password", credentials.operator_reset, name="operator-reset"),

@@ -36,6 +36,7 @@ class NewKey:
 
     key_id: UUID
     text: str
+    expires_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,7 @@ def create_api_key(
     details |= {"client": client_id} if client_id else {}
     action = "grant.created" if client_id else "key.created"
     audit.append(tenant.id, actor=actor, action=action, target=principal, details=details, now=now)
-    return NewKey(key.id, _text_of(tenant.id, key.id, secret))
+    return NewKey(key.id, _text_of(tenant.id, key.id, secret), expires_at)
 
 
 def _text_of(tenant_id: UUID, key_id: UUID, secret: str) -> str:
@@ -173,7 +174,8 @@ def rotate_api_key(tenant_id: UUID, key_id: UUID, *, actor: str = "host", now: d
     if not rows.update(digest=_digest(secret), rotated_at=now, **answers):
         raise Conflict("The key was revoked or has expired, or is the grant of a client; create another one.")
     audit.append(tenant_id, actor=actor, action="key.rotated", target=ids.wire("key", key_id), now=now)
-    return NewKey(key_id, _text_of(tenant_id, key_id, secret))
+    expires_at = ApiKey.objects.of(tenant_id).values_list("expires_at", flat=True).get(id=key_id)
+    return NewKey(key_id, _text_of(tenant_id, key_id, secret), expires_at)
 
 
 def key_of(text: str, *, now: datetime) -> Key:

@@ -96,6 +96,7 @@ def connect(request: HttpRequest) -> HttpResponse:
     folder = Path(settings.BASE_DIR) / "examples"
     context = {
         "nav": "settings",
+        "now": timezone.now(),
         "form": form,
         "made": made,
         "address": pages.public_url(request),
@@ -320,16 +321,59 @@ def _operators_page(
     return pages.render(request, "memory/operators.html", context, status=status)
 
 
+@pages.parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+def operator_deactivate(request: HttpRequest, operator_id: str) -> HttpResponse:
+    """The person does not sign in to this tenant any more, or an invitation is withdrawn, once the question is
+    answered."""
+    scope, wanted = tenancy.scope_of(request), ids.parse("usr", operator_id)
+    if request.method == "POST":
+        return _change(request, scope, wanted, active=False)
+    found = operators.find(scope, wanted)
+    if found.state not in ("active", "invited"):
+        messages.info(request, f"{found.email} is {found.state} already.")
+        return redirect("operators")
+    invited = bool(found.row.invitation)
+    return pages.ask(
+        request,
+        pages.Question(
+            heading=f"{'Withdraw the invitation of' if invited else 'Deactivate'} {found.email}?",
+            consequence="The link stops working. The person can be invited again."
+            if invited
+            else "They are signed out of this tenant at once, and their API keys stop working. What they did stays on "
+            "record. They can be activated again.",
+            facts={
+                "Operator": found.email,
+                "Role": ", ".join(found.roles) or "none",
+                "Joined": found.row.created_at,
+                "Last sign-in": found.last_sign_in,
+            },
+            button="Withdraw" if invited else "Deactivate",
+            icon="ban",
+            back=reverse("operators"),
+            back_words="Operators",
+            sent={},
+            see={} if invited else {"Sessions": reverse("operator-sessions", args=[operator_id])},
+        ),
+        now=timezone.now(),
+    )
+
+
 @require_POST
 def operator_change(request: HttpRequest, operator_id: str) -> HttpResponse:
-    """The role, and whether the person may sign in, as the form says; their sessions end with a change."""
-    scope, asked = tenancy.scope_of(request), request.POST
-    active = {"deactivate": False, "activate": True}.get(asked.get("act", ""))
+    """The role, or that the person may sign in again, as the form says; their sessions end with a change."""
+    scope, asked, wanted = tenancy.scope_of(request), request.POST, ids.parse("usr", operator_id)
+    if asked.get("act") == "activate":
+        return _change(request, scope, wanted, active=True)
     form = _invite_form(scope, {"role": asked.get("role", ""), "email": "unchanged@example.com"})
-    role = form.cleaned_data["role"] if active is None and form.is_valid() else ""
+    return _change(request, scope, wanted, role=form.cleaned_data["role"] if form.is_valid() else "")
 
+
+def _change(
+    request: HttpRequest, scope: TenantScope, wanted: UUID | None, *, role: str = "", active: bool | None = None
+) -> HttpResponse:
     def act(_: object) -> OperatorRecord:
-        return operators.change(scope, ids.parse("usr", operator_id), role=role, active=active, now=timezone.now())
+        return operators.change(scope, wanted, role=role, active=active, now=timezone.now())
 
     sent = pages.submit(pages.PlainForm({}), act)
     if sent.result:

@@ -52,8 +52,8 @@ def operator_url(email: str) -> str:
 @pytest.mark.parametrize(
     ("page", "form", "field"),
     [
-        ("keys", {"name": "tok-93fb0c1d7e", "role": "viewer"}, "name"),
-        ("keys", {"name": "n", "role": "viewer", "agents": "a, tok-93fb0c1d7e"}, "agents"),
+        ("keys", {"name": "tok-93fb0c1d7e", "role": "viewer", "never_expires": "on"}, "name"),
+        ("keys", {"name": "n", "role": "viewer", "agents": "a, tok-93fb0c1d7e", "never_expires": "on"}, "agents"),
         ("operators", {"email": "tok-93fb0c1d7e@acme.example", "role": "viewer"}, "email"),
         ("secrets", {"name": "tok-93fb0c1d7e", "value": "another-value"}, "name"),
         ("webhooks", {"url": "https://x.example/tok-93fb0c1d7e", "events": "run.ended"}, "url"),
@@ -69,12 +69,24 @@ def test_SR1_a_form_whose_field_holds_a_secret_of_the_vault_says_so_and_stores_n
     assert "tok-93fb0c1d7e" not in everything_stored()
 
 
+def test_all_that_is_wrong_with_a_webhook_stands_beside_its_fields_at_once(ada: Client) -> None:
+    vault.store_secret(building.tenant().id, "crm", "tok-93fb0c1d7e", now=timezone.now())
+    answer = ada.post("/settings/webhooks", {"url": "http://localhost/x", "tags": "tok-93fb0c1d7e"})
+    assert answer.status_code == 422
+    assert {*answer.context["form"].errors} == {"url", "tags", "events"}
+
+
+KEY = {"name": "x", "role": "viewer", "never_expires": "on"}
+
+
 # --- keys -----------------------------------------------------------------------------------------------------------
 
 
 def test_a_key_is_made_and_shown_once_and_opens_the_api_with_its_role(ada: Client) -> None:
-    answer = ada.post("/settings/keys", {"name": "night agent", "role": "viewer", "agents": "a.one, a.two"})
+    form = {"name": "night agent", "role": "viewer", "agents": "a.one, a.two", "never_expires": "on"}
+    answer = ada.post("/settings/keys", form)
     assert answer.status_code == 200
+    assert "It never expires: revoke it" in body_of(answer)
     text = re.search(r"<code>(owk_[^<]+|[A-Za-z0-9_\-.]{30,})</code>", body_of(answer))
     assert text, body_of(answer)
     got = Client().get("/v1/host/console/memory?memoryRef=x", headers={"authorization": f"Bearer {text[1]}"})
@@ -164,8 +176,12 @@ def test_a_wrong_key_form_says_what_is_wrong_and_makes_nothing(ada: Client) -> N
         ({"role": "viewer", "agents": "one " + "x" * 200}, "must be agent ids"),
         ({"role": "viewer", "expires_at": "2020-01-01"}, "must be in the future"),
         ({"role": "viewer", "person": "nobody@acme.example"}, "nobody"),
+        ({"role": "viewer", "name": ""}, "Name: is required"),
+        ({"role": "viewer", "never_expires": ""}, "or choose that the key never expires"),
+        ({"role": "viewer", "expires_at": "2099-01-01", "never_expires": "on"}, "choose one of them"),
     ]:
-        answer = ada.post("/settings/keys", form)
+        never = {} if form.get("expires_at") else {"never_expires": "on"}
+        answer = ada.post("/settings/keys", {"name": "x", **never, **form})
         assert answer.status_code == 422, form
         assert says in body_of(answer), form
         assert ApiKey.objects.count() == 0, form
@@ -179,7 +195,7 @@ def test_an_agent_is_connected_with_a_key_that_the_page_makes(ada: Client, sign_
     assert "<code>http://testserver/mcp</code>" in before
     programs = [each for each in (Path(settings.BASE_DIR) / "examples").iterdir() if each.suffix in (".py", ".sh")]
     assert [each.name for each in programs if escape(each.read_text()) not in before] == []
-    made = body_of(ada.post("/connect", {"name": "planner", "role": "agent", "agents": "planner"}))
+    made = body_of(ada.post("/connect", KEY | {"name": "planner", "role": "agent", "agents": "planner"}))
     found = re.search(r"export OPENWOP_URL=(\S+)\nexport OPENWOP_API_KEY=(\S+)</pre>", made)
     assert found, made
     assert found[1] == "http://testserver"
@@ -248,7 +264,7 @@ def test_an_owner_who_set_the_password_of_a_stranger_enters_no_tenant_that_invit
     assert (tenants_of(hijacker), hijacker.post("/tenants", {"tenant": "acme"}).status_code) == (["globex"], 404)
     assert operators.count_owners(building.tenant().id) == 1
     assert "invited" in body_of(ada.get("/settings/operators"))
-    form = {"name": "x", "role": "viewer", "person": stranger}
+    form = KEY | {"person": stranger}
     assert "no active operator" in body_of(ada.post("/settings/keys", form)), "a key of theirs would open the API"
     for url in (operator_url(stranger), f"{operator_url(stranger)}/reset-password"):
         assert ada.post(url, {"act": "activate"}).status_code == 409, "nor does the inviter's mistake let them in"
@@ -296,7 +312,8 @@ def test_an_invitation_is_withdrawn_and_its_link_renewed_and_only_the_last_link_
     assert "as author" in body_of(Client().get(first)), "another role is offered by the same link"
     second = link_in(ada.post(f"{url}/link"))
     assert [Client().get(each).status_code for each in (first, second)] == [404, 200]
-    assert ada.post(url, {"act": "deactivate"}).status_code == 302
+    assert "Withdraw the invitation of both@globex.example?" in body_of(ada.get(f"{url}/deactivate"))
+    assert ada.post(f"{url}/deactivate").status_code == 302
     assert "withdrawn" in body_of(ada.get("/settings/operators"))
     assert Client().get(second).status_code == 404
     assert ada.post(url, {"act": "activate"}).status_code == 409
@@ -491,12 +508,16 @@ def test_a_role_is_changed_and_somebody_deactivated_and_the_last_owner_stays(sig
     vera = operator_url("vera@acme.example")
     assert "vera@acme.example is author now" in body_of(ada.post(vera, {"role": "author"}, follow=True))
     assert ada.post(vera, {"role": "emperor"}).status_code == 422
-    assert "vera@acme.example is deactivated" in body_of(ada.post(vera, {"act": "deactivate"}, follow=True))
+    asked = body_of(ada.get(f"{vera}/deactivate"))
+    assert "Deactivate vera@acme.example?" in asked
+    assert signs_in("vera@acme.example", building.PASSWORD), "a question changes nothing"
+    assert "vera@acme.example is deactivated" in body_of(ada.post(f"{vera}/deactivate", follow=True))
+    assert "is deactivated already" in body_of(ada.get(f"{vera}/deactivate", follow=True))
     assert not signs_in("vera@acme.example", building.PASSWORD)
     assert "vera@acme.example may sign in again" in body_of(ada.post(vera, {"act": "activate"}, follow=True))
     assert signs_in("vera@acme.example", building.PASSWORD)
     me = ids.wire("usr", UUID(ada.session["_auth_user_id"]))
-    assert ada.post(f"/settings/operators/{me}", {"act": "deactivate"}).status_code == 409
+    assert ada.post(f"/settings/operators/{me}/deactivate").status_code == 409
     assert ada.get("/settings/operators").status_code == 200
 
 

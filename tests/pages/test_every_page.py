@@ -49,23 +49,23 @@ STATEMENTS = {
         "workspace-file"
     ),
     13: (
-        "agent agents archive-withdraw commitment memory-entry-lineage memory-import namespaces "
+        "agents archive-withdraw commitment memory-entry-lineage memory-import namespaces "
         "run-answer runs-cancel webhook workflow-file"
     ),
-    14: "key-revoke memory-export namespace operators",
-    15: "forget forget-confirm operator-sessions",
-    16: "archive archives runs consolidation forget-request memory-entry-retire settings",
-    17: "agent-tab commitments memory memory-selected needs-you pass",
+    14: "key-revoke memory-export namespace operator-deactivate operators",
+    15: "agent forget forget-confirm operator-sessions",
+    16: "archive archives runs consolidation memory-entry-retire settings",
+    17: "forget-request commitments memory memory-selected needs-you pass",
     18: "artifact installed",
-    19: "nights",
+    19: "agent-tab nights",
     20: "proposal-revise run",
     21: "audit host-health proposal-archive proposal-reject retention",
     22: "proposal-override",
     26: "approval-policy memory-reach",
     27: "proposals run-compare",
-    31: "proposal proposal-discussion proposal-effect proposal-evidence",
-    32: "proposal-artifact",
-    35: "proposal-history",
+    33: "proposal proposal-discussion proposal-effect proposal-evidence",
+    34: "proposal-artifact",
+    37: "proposal-history",
     40: "memory-entry",
 }
 QUERIES = {name: number for number, names in STATEMENTS.items() for name in names.split()}
@@ -177,6 +177,7 @@ def objects(world: World) -> list[str]:
         f"/settings/webhooks/{world.webhook}/remove",
         *(f"/settings/keys/{key}/{verb}" for verb in ("revoke", "rotate")),
         f"/settings/secrets/remove?name={world.secret}&scope=tenant",
+        f"/settings/operators/{world.operator}/deactivate",
         f"/settings/operators/{world.operator}/sessions",
         f"/workflow-files/{world.openintent['intent']}",
         f"/namespaces/{world.openintent['namespace']}",

@@ -67,7 +67,7 @@ def renew_link(_: World, __: Client) -> Form:
     return [ids.wire("usr", both.id)], {}
 
 
-KEY = {"name": "night-agent", "role": "viewer"}
+KEY = {"name": "night-agent", "role": "viewer", "never_expires": "on"}
 # A form to send to each address where one creates something.
 FORMS: dict[str, Callable[[World, Client], Form]] = {
     "run-again": lambda world, _: ([ids.wire("run", world.run.id)], {}),
@@ -112,7 +112,15 @@ ONE_BY_RULE = {
     ),
     "it names the version that it changes": ("namespace", "approval-policy", "key-rotate", "webhook-rotate"),
     "it sets a value, which is the same again": (
-        *("retention", "pass-schedule", "secrets", "memory-entry-protect", "forget-suspects", "operator-change"),
+        *(
+            "retention",
+            "pass-schedule",
+            "secrets",
+            "memory-entry-protect",
+            "forget-suspects",
+            "operator-change",
+            "operator-deactivate",
+        ),
         *("second-factor-policy", "password", "tenants"),
     ),
     "a name is taken once": ("memory-view", "memory-view-rename", "proposals-filter"),

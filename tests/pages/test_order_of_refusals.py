@@ -118,6 +118,7 @@ NEEDS = {
     "key-rotate": "keys:manage",
     "operators": "operators:manage",
     "operator-change": "operators:manage",
+    "operator-deactivate": "operators:manage",
     "operator-sign-out": "operators:manage",
     "operator-sessions": "operators:manage",
     "operator-link": "operators:manage",
