@@ -20,10 +20,10 @@ from memory.host.json_types import JSONObject
 from memory.host.leases import Lease
 from memory.host.paging import Page, behind, read_all, read_page
 from memory.host.tenancy import TenantScope
-from memory.models import Commitment, CommitmentState, CommitmentWatch, Firing
+from memory.models import Commitment, CommitmentState, CommitmentWatch, Condition, Firing
 from memory.reasons import stored_reason
 from memory.text import intentions
-from memory.text.intentions import FARTHEST
+from memory.text.intentions import FARTHEST, Intention
 from memory.text.intentions.predicates import LONGEST_TEXT
 from memory.text.redactor import Redactor
 
@@ -294,19 +294,33 @@ def has_watching(tenant_id: UUID) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A commitment, its sentence, and how often it may fire. ``intention`` is None when the entry is gone."""
+    """A commitment, its sentence, and how often it may fire. ``intention`` is None when the entry is gone;
+    ``fired_for`` is the time for which a single one has fired."""
 
     row: Commitment
     intention: str | None
+    fired_for: datetime | None = None
+
+    @property
+    def once_at(self) -> datetime | None:
+        """The time of a single one, also when it waits for it no more; None where it is not known any more."""
+        row = self.row
+        if row.condition != Condition.TIME or row.repeats:
+            return None
+        return row.due_at or self.fired_for or (self._stated.at if self._stated else None)
 
     @property
     def clause(self) -> str:
         """What it waits for, in the words of memory; "" when that is a time, or the entry is gone."""
-        if self.intention is None or not self.row.predicate:
-            return ""
+        found = self._stated if self.row.predicate else None
+        return found.clause if found else ""
+
+    @property
+    def _stated(self) -> Intention | None:
+        """What the sentence says, as far as the entry is there."""
         zone, written_at = self.row.timezone, self.row.created_at
-        found = intentions.found_in(self.intention, zone=zone, written_at=written_at, doubtful=True)
-        return found[0].clause if found else ""
+        found = intentions.found_in(self.intention or "", zone=zone, written_at=written_at, doubtful=True)
+        return found[0] if found else None
 
     @property
     def allowed(self) -> int | None:
@@ -489,8 +503,19 @@ def _visible(scope: TenantScope, commitment_id: UUID | None) -> Commitment:
 
 def _with_entries(scope: TenantScope, found: Sequence[Commitment], now: datetime) -> list[Shown]:
     entries = adapter.console.entries_by_id(scope, [row.entry_id for row in found], now=now)
-    redactor = redaction.for_tenant(scope.tenant_id)
-    return [Shown(row, _redacted_sentence(row, entries.get(row.entry_id), redactor)) for row in found]
+    redactor, fired_for = redaction.for_tenant(scope.tenant_id), _fired_for(scope, found)
+    return [
+        Shown(row, _redacted_sentence(row, entries.get(row.entry_id), redactor), fired_for.get(row.id)) for row in found
+    ]
+
+
+def _fired_for(scope: TenantScope, found: Sequence[Commitment]) -> dict[UUID, datetime]:
+    """By id: the time for which a single one has fired."""
+    over = [row.id for row in found if row.fired_count and row.condition == Condition.TIME and not row.repeats]
+    if not over:
+        return {}
+    rows = Firing.objects.of(scope.tenant_id).filter(commitment_id__in=over).order_by("id")
+    return {row: datetime.fromisoformat(occasion) for row, occasion in rows.values_list("commitment_id", "occasion")}
 
 
 def _redacted_sentence(row: Commitment, entry: "MemoryEntry | None", redactor: Redactor) -> str | None:

@@ -133,6 +133,11 @@ def list_outcomes(
     return paging.Page(shown, kept.count() + missed.count(), last.id if last else None)
 
 
+def count_outcomes(scope: TenantScope, *, among: Collection[str]) -> int:
+    """How many there are of these refs."""
+    return sum(rows.filter(memory_ref__in=among).count() for rows in (_archives(scope, ""), _missed(scope, "")))
+
+
 def with_titles(scope: TenantScope, page: paging.Page[ArchiveOutcome], *, now: datetime) -> paging.Page[ArchiveOutcome]:
     """The page with the titles of its archives, read from the entries under which agents read them."""
     read_as = [night.archive.entry_id for night in page.rows if night.archive and night.archive.entry_id]

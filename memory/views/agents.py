@@ -89,7 +89,8 @@ def _pass_id(found: Pass | None) -> str | None:
 
 
 def _tabs(scope: TenantScope, row: AgentRow) -> list[Tab]:
-    agent_id = row.entry.agent_id
+    """Each with the number of what it lists, where that is known without counting a large list."""
+    agent_id, use = row.entry.agent_id, row.use
 
     def tab(name: str, label: str, everything: str = "", count: int | None = None, **query: str) -> Tab:
         url = reverse("agent-tab", args=[agent_id, name])
@@ -98,13 +99,15 @@ def _tabs(scope: TenantScope, row: AgentRow) -> list[Tab]:
 
     found = [Tab("", "Requirements", reverse("agent", args=[agent_id]))]
     if scope.can("memory:read"):
+        counted = commitments.lifecycle.count_by_state(scope, CommitmentFilter(agent_id=agent_id))
         found += [
-            tab("memory", "Memory", "memory"),
-            tab("archives", "Archives"),
-            tab("commitments", "Commitments", "commitments", row.armed),
+            tab("memory", "Memory", "memory", None if use.has_more else use.entries),
+            tab("archives", "Archives", count=archive_reports.count_outcomes(scope, among=use.refs)),
+            tab("commitments", "Commitments", "commitments", sum(counted.values())),
         ]
     if scope.can("proposals:read"):
-        found.append(tab("proposals", "Proposals", "proposals", row.pending))
+        newest = proposal_links.of_agent(scope, agent_id, limit=pages.PAGE)
+        found.append(tab("proposals", "Proposals", "proposals", len(newest) if len(newest) < pages.PAGE else None))
     if scope.can(audit_access.SCOPE):
         found.append(tab("audit", "Audit", "audit", target=row.installed.ref))
     return found

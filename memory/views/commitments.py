@@ -217,7 +217,7 @@ def _row(shown: Shown) -> dict[str, object]:
         "state": row.state,
         "intention": shown.intention,
         "condition": row.condition,
-        "dueAt": instant(row.due_at),
+        "dueAt": instant(row.due_at or shown.once_at),
         "timezone": row.timezone,
         "cron": row.repeats or None,
         "every": row.every,

@@ -50,6 +50,7 @@ AGES = {"": "Any time", "1h": "Last hour", "24h": "Last 24 hours", "7d": "Last 7
 TABLE = {"tags": "Tags", "agent": "Agent and ref", "writer": "Written by", "created": "Created", "expires": "Expires"}
 YEAR = 365 * 86_400
 OFFERED = 500
+TYPED = frozenset({"tag", "subject", "memory_ref"})
 
 
 @pages.parameters(*FIELDS, *TIMES, *pages.LIST, "columns", several=("column",))
@@ -240,7 +241,7 @@ def _chips(scope: TenantScope, chosen: list[tuple[str, str]]) -> list[Chip]:
         if dict(chosen).get(BY)
         else {}
     )
-    spoken = {"age": AGES, BY: names}
+    spoken = {"age": AGES, BY: names, "state": STATES}
     return [Chip(WORDS[name], spoken.get(name, {}).get(value, value)) for name, value in chosen]
 
 
@@ -300,7 +301,8 @@ def _facet(name: str, chosen: str, counted: FacetCounts, principals: Mapping[str
         Option(each, short(each), each == chosen, counted.of.get(each, 0), counted.is_bound, each) for each in values
     ]
     any_value = Option("", "Any", not chosen)
-    return Facet(field.parameter, field.label, [any_value, *options], folded=field.folded and not chosen)
+    folded = field.folded and not chosen
+    return Facet(field.parameter, field.label, [any_value, *options], folded=folded, is_typed=name in TYPED)
 
 
 def _node_name(node_id: str) -> str:

@@ -1,6 +1,7 @@
 """Agents: what each has in memory, what was last done to that, and what of it waits, with a tab for each."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -102,6 +103,8 @@ def test_each_tab_of_an_agent_shows_what_belongs_to_it(ada: Client) -> None:
     assert "It promises refunds." in shown["audit"]
     for tab in TABS:
         assert f'href="/agents/{TRIAGE}/{tab}" aria-current="page"' in shown[tab], tab
+    counts = re.findall(r'href="/agents/[^"]+/(\w+)"[^>]*>\w+ <span class="count">(\d+)<', shown["memory"])
+    assert counts == [("memory", "1"), ("archives", "1"), ("commitments", "0"), ("proposals", "1")]
     assert ada.get(f"/agents/{TRIAGE}/nothing").status_code == 404
     of_agent = json.loads(body_of(ada.get(f"/proposals?agent={TRIAGE}&format=json")))
     assert [each["title"] for each in of_agent["proposals"]] == ["Fewer promises"]

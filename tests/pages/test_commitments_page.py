@@ -4,15 +4,18 @@ import csv
 import io
 import json
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
+import time_machine
 from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from memory import commitments, ledger
 from memory.host import ids
+from memory.host.models import Operator
 from memory.models import Commitment, CommitmentState
 from openwop_console.runtime import commitment_firing
 from openwop_console.templatetags import console
@@ -42,6 +45,8 @@ def test_the_board_shows_what_each_waits_for_and_where_it_came_from(ada: Client)
     due = Commitment.objects.get(repeats="", due_at__isnull=False).due_at
     assert f"once, {console.time(due, show='absolute')}" in shown
     assert shown.count(">Snooze a day<") == shown.count(">Cancel</a>") == 3
+    places = re.findall(r'name="next" value="/commitments#next-(\d+)"', shown)
+    assert places == ["1", "2", "3"], "a key leaves the focus where it was"
     assert shown.count('class="button small"') == 6, "not bare links: a button can be hit"
 
 
@@ -59,8 +64,10 @@ def test_possible_ones_stand_above_the_others_with_their_sentence_and_are_armed_
     assert shown.count("call Bob") == 1, "it is listed once, where it is decided"
     assert standing(1, 3, 3, "commitments") in shown
     for known, verb, state in ((first, "arm", "armed"), (second, "dismiss", "cancelled")):
-        answer = ada.post(f"/commitments/{known}/{verb}", {"next": "/commitments"})
-        assert (answer.status_code, answer["Location"]) == (302, "/commitments")
+        here = next(re.finditer(rf'{known}/{verb}".*?name="next" value="([^"]+)"', shown), None)
+        next_row = here[1] if here else "/commitments"
+        answer = ada.post(f"/commitments/{known}/{verb}", {"next": next_row})
+        assert (answer.status_code, answer["Location"]) == (302, next_row)
         assert Commitment.objects.get(id=building.id_of("cmt", known)).state == state
     assert 'aria-labelledby="possible"' not in body_of(ada.get("/commitments"))
     ada.post(f"/commitments/{second}/arm")
@@ -169,6 +176,20 @@ def test_a_firing_is_shown_with_its_log(ada: Client) -> None:
     assert "turn/1" in shown
     assert "no workflow is chosen" in shown
     assert "each time" in shown
+
+
+def test_a_single_one_that_has_fired_or_is_over_still_says_its_time(ada: Client) -> None:
+    cancelled, fired = remembered("Call Ana in 3 days.", "Call Bob in 2 days.")[::-1][:2]
+    due = {row.id: row.due_at for row in Commitment.objects.all()}
+    ada.post(f"/commitments/{cancelled}/cancel", {"reason": "not needed"})
+    with time_machine.travel(due[building.id_of("cmt", fired)] + timedelta(minutes=2)):
+        commitment_firing.process_commitments(building.tenant().id, clock=timezone.now)
+        ada.force_login(Operator.objects.get())
+        for known, state in ((cancelled, "cancelled"), (fired, "fired")):
+            row = Commitment.objects.get(id=building.id_of("cmt", known))
+            assert (row.state, row.due_at) == (state, None)
+            for url in ("/commitments", f"/commitments/{known}"):
+                assert f"once, {console.time(due[row.id], show='absolute')}" in body_of(ada.get(url)), (url, state)
 
 
 def test_more_firings_than_there_were_occasions_are_a_warning(ada: Client) -> None:
