@@ -20,7 +20,7 @@ from memory import adapter, artifact_stops, commitments, passes, redaction
 from memory.adapter.console import AgentUse
 from memory.host import access, audit, proposal_links, registrations, registry
 from memory.host.errors import Conflict, Forbidden, NotFound, PackPeerDependencyMissing, Unprocessable
-from memory.host.json_schemas import requirement
+from memory.host.json_schemas import errors_in, requirement, validator_of
 from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.models import ArtifactKind, Installation
 from memory.host.registry import Artifact, Installer, Problems
@@ -156,7 +156,7 @@ def _checked(given: Any) -> Manifest:
 
 def problems_in(given: object) -> list[tuple[str, str]]:
     """Why ``given`` is no manifest that this host can install: paths in it, and sentences without a word of it."""
-    problems = {pair for problem in _validator().iter_errors(given) for pair in _problems_of(problem)}
+    problems = {pair for problem in errors_in(_validator(), given) for pair in _problems_of(problem)}
     if not problems and any(UNSTORABLE.search(text) for text in texts_in(given)):
         problems = {("manifest", "holds a NUL or half a surrogate pair")}
     return sorted(problems)
@@ -164,7 +164,7 @@ def problems_in(given: object) -> list[tuple[str, str]]:
 
 @cache
 def _validator() -> Draft202012Validator:
-    return Draft202012Validator(json.loads(SCHEMA.read_text()))
+    return validator_of(json.loads(SCHEMA.read_text()))
 
 
 def _problems_of(problem: ValidationError) -> list[tuple[str, str]]:

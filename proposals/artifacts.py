@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator
 
 from memory.host import http, registry
 from memory.host.errors import Invalid, TooLarge, Unprocessable
-from memory.host.json_schemas import requirement
+from memory.host.json_schemas import errors_in, requirement, validator_of
 from memory.host.json_types import JSONObject
 from memory.host.registry import Artifact, Installer
 from memory.text.matching import texts_in
@@ -140,7 +140,7 @@ def require_valid(tenant_id: UUID, kind: str, document: JSONObject) -> None:
 def _against_schema(kind: str, document: JSONObject) -> list[tuple[str, str]]:
     """The schema's problems as (path, message) pairs, one per path and keyword; a missing member has a path too."""
     found: dict[tuple[str, str], str] = {}
-    for problem in _validator(kind).iter_errors(document):
+    for problem in errors_in(_validator(kind), document):
         missing = problem.validator == "required"
         names = [name for name in problem.validator_value if name not in problem.instance] if missing else []
         paths = [f"{problem.json_path}.{name}" for name in names] or [problem.json_path]
@@ -187,7 +187,7 @@ def _name_and_version(kind: str, text: str) -> tuple[str, str]:
 @cache
 def _validator(kind: str) -> Draft202012Validator:
     schema = json.loads((SCHEMAS / f"{kind}.schema.json").read_text())
-    return Draft202012Validator(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
+    return validator_of(schema, formats=True)
 
 
 def _limits_of_this_host(kind: str, document: JSONObject) -> list[tuple[str, str]]:

@@ -1,11 +1,16 @@
 """JSON Schemas: validation of values in words, and the subset that workflow authors may write for answers and options.
 
-A schema cannot refer outside itself (no ``$ref``), and its regular expressions are RE2, which match in linear time.
+A schema cannot refer outside itself (no ``$ref``), and its regular expressions are RE2, which match in linear time. No
+keyword takes more time than the sizes of schema and value together explain
+(docs/decisions/0225-time-of-hostile-input.md).
 """
 
+import json
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 import re2
+import rfc8785
 from jsonschema import Draft202012Validator, validators
 from jsonschema.exceptions import SchemaError, ValidationError
 from referencing import Registry
@@ -13,6 +18,11 @@ from referencing import Registry
 from memory.host.json_types import JSONMapping, JSONObject
 
 REFERENCES = {"$ref", "$dynamicRef", "$recursiveRef"}
+# To know what other keywords have evaluated, the validator evaluates these again, at each level of nesting: each level
+# doubles the time.
+UNEVALUATED = {"unevaluatedItems", "unevaluatedProperties"}
+NOT_OFFERED = {"patternProperties"} | UNEVALUATED | REFERENCES
+MOST_PROBLEMS = 200
 NOTHING_OUTSIDE: Registry[object] = Registry()
 
 
@@ -21,7 +31,30 @@ def _pattern(validator: object, pattern: str, value: object, schema: object) -> 
         yield ValidationError("has a form that is not allowed")
 
 
-_Validator = validators.extend(Draft202012Validator, {"pattern": _pattern})
+def _unique_items(validator: object, wanted: object, value: object, schema: object) -> Iterator[ValidationError]:
+    """The library compares every two items when they cannot be sorted, such as objects."""
+    if wanted and isinstance(value, list) and len({_same_form(each) for each in value}) < len(value):
+        yield ValidationError("names something twice")
+
+
+def _same_form(value: object) -> bytes:
+    """The same for equal JSON values, whatever the order of their members and the form of their numbers."""
+    try:
+        return rfc8785.dumps(value)  # type: ignore[arg-type]
+    except rfc8785.CanonicalizationError:  # an integer of more than 53 bits
+        return json.dumps(value, sort_keys=True).encode()
+
+
+_OfHost = validators.extend(Draft202012Validator, {"uniqueItems": _unique_items})
+_Validator = validators.extend(_OfHost, {"pattern": _pattern})
+
+
+def validator_of(schema: JSONObject, *, formats: bool = False) -> Draft202012Validator:
+    """The validator of a schema that this host brings, whose references and patterns are its own."""
+    made: Draft202012Validator = _OfHost(
+        schema, format_checker=Draft202012Validator.FORMAT_CHECKER if formats else None
+    )
+    return made
 
 
 def problem_of(schema: object) -> str:
@@ -30,8 +63,8 @@ def problem_of(schema: object) -> str:
         Draft202012Validator.check_schema(schema)
     except SchemaError:
         return "is not a JSON Schema"
-    if any("patternProperties" in each or REFERENCES & set(each) for each in _objects(schema)):
-        return "is a JSON Schema that refers to another, or has patternProperties"
+    if any(NOT_OFFERED & set(each) for each in _objects(schema)):
+        return f"is a JSON Schema with one of {', '.join(sorted(NOT_OFFERED))}"
     if not all(_is_pattern(each["pattern"]) for each in _objects(schema) if isinstance(each.get("pattern"), str)):
         return "has a pattern that is not a regular expression of RE2"
     return ""
@@ -53,9 +86,14 @@ def _is_pattern(pattern: str) -> bool:
     return True
 
 
+def errors_in(validator: Draft202012Validator, value: object) -> Iterator[ValidationError]:
+    """The first MOST_PROBLEMS violations: a body may have hundreds of thousands, each of which takes 0.2 ms."""
+    return islice(validator.iter_errors(value), MOST_PROBLEMS)
+
+
 def problems(schema: JSONObject, value: object, *, field: str) -> list[dict[str, str]]:
     """The field paths at which ``value`` violates ``schema``; messages never quote the value."""
-    found = described(_Validator(schema, registry=NOTHING_OUTSIDE).iter_errors(value))
+    found = described(errors_in(_Validator(schema, registry=NOTHING_OUTSIDE), value))
     return [{"field": field + each["field"][1:], "message": each["message"]} for each in found]
 
 

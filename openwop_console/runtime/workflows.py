@@ -35,7 +35,7 @@ SETTINGS = ("cron", "timezone", "missedFirePolicy", "inputs")
 @cache
 def _validator() -> Draft202012Validator:
     schema = json.loads((FOLDER / "schemas" / "workflow.schema.json").read_text())
-    return Draft202012Validator(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
+    return json_schemas.validator_of(schema, formats=True)
 
 
 def check(definition: object) -> None:
@@ -47,7 +47,7 @@ def check(definition: object) -> None:
 
 def problems_of(definition: Any) -> ErrorList:
     """Problems, by field path, that prevent this host from executing the definition."""
-    return json_schemas.described(_validator().iter_errors(definition)) or _graph_problems(definition)
+    return json_schemas.described(json_schemas.errors_in(_validator(), definition)) or _graph_problems(definition)
 
 
 def missing_in(definition: JSONObject, inputs: JSONObject) -> list[str]:

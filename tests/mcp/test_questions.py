@@ -13,10 +13,11 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from memory.host import api_keys, audit, ids, vault
+from memory.host import api_keys, audit, ids, json_schemas, vault
 from memory.host.models import Interrupt, Run
 from openwop_console.runtime import engine, streams
 from tests import building
+from tests.budgets import cpu_within
 from tests.fixtures_queue import Drain
 from tests.mcp.conftest import Model, texts
 from tests.mcp.test_oauth import granted
@@ -210,6 +211,15 @@ def test_only_who_may_start_runs_asks_and_the_words_are_on_no_record(model: Mode
     records = audit.newest(building.tenant().id, audit.AuditFilter(action="mcp.call"))
     assert records[0].target == ids.wire("run", Run.objects.of(building.tenant().id).get().id)
     assert not any("owl" in str(record.details) for record in records)
+
+
+def test_options_without_number_are_refused_in_a_moment(model: Models) -> None:
+    """Or a body of two megabytes would keep a web process for hours."""
+    with cpu_within(4):
+        for options in ([{"at": at} for at in range(4_000)], [0] * 40_000):
+            refused = model().call("ask_human", question="Which?", options=options)
+            assert (refused["isError"], refused["structuredContent"]["error"]) == (True, "validation_error")
+            assert 1 < len(refused["structuredContent"]["errors"]) <= json_schemas.MOST_PROBLEMS
 
 
 def test_a_person_of_another_tenant_is_not_asked(model: Models, meanwhile: Acts) -> None:

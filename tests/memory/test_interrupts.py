@@ -356,6 +356,11 @@ def test_a_gate_that_could_not_ask_is_not_installed() -> None:
         (clarify(questions=[{"id": "a", "question": "?"}] * 2), "config.questions"),
         (clarify(questions=[{"id": "a", "question": "?", "schema": {"type": "nope"}}]), "config.questions[0].schema"),
         (clarify(questions=[{"id": "a", "question": "?", "schema": {"$ref": "x"}}]), "config.questions[0].schema"),
+        # Nested, each level would double the time that an answer takes.
+        (
+            clarify(questions=[{"id": "a", "question": "?", "schema": {"allOf": [{"unevaluatedProperties": True}]}}]),
+            "config.questions[0].schema",
+        ),
         (
             clarify(questions=[{"id": "a", "question": "?", "schema": {"pattern": "(?<=a)b"}}]),
             "config.questions[0].schema",
