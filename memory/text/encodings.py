@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterable, Iterator
 from encodings.aliases import aliases
 from functools import lru_cache
 from html.entities import html5
-from itertools import compress, product
-from typing import Any
+from itertools import chain, compress, groupby, product
+from typing import Any, Literal
 from urllib.parse import quote, unquote
 
 from memory.host.json_types import JSONObject
@@ -64,7 +64,10 @@ ESCAPED_BREAK = re.compile(r"\\[rn]")
 # Possessive loops, for long blanks. Not over a group in which something that can fail follows a loop: before Python
 # 3.11.5 the match would hold what the failed round has read, too.
 _BREAK = re.compile(r"(?:[ \t\r\n]|\\[rn])++")
-_BROKEN = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]++(?:{_BREAK.pattern}[A-Za-z0-9+/_-]++)+")
+# A break without letters behind it is taken too: the letter in "\\n" could begin a run of its own, at each of many.
+_BROKEN = re.compile(
+    rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]++(?:(?:{_BREAK.pattern}[A-Za-z0-9+/_-]++)+|{_BREAK.pattern})"
+)
 _PIECE = re.compile(rf"([A-Za-z0-9+/_-]++)((?:{_BREAK.pattern})?)")
 _MAY_GO_ON = re.compile(rf"(?:[A-Za-z0-9+/_-]|{_BREAK.pattern})++\\?")
 _BEHIND_THE_FIRST = re.compile(r"[A-Z0-9+/_-]")
@@ -136,6 +139,9 @@ _LETTERS = str.maketrans(
         "\u0640": "",  # draws the letters of Arabic out
     }
 )
+# More than any letter has. Marks are no letters, but for two of Japanese.
+_MANY_MARKS = re.compile("(?:[^\\w\x00-\u02ff]|[\uff9e\uff9f]){32,}")
+Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 # What bare() takes away behind a letter: of most scripts diacritics, of Hebrew and Arabic vowels and other points too.
 _DIACRITICS = "[\u0300-\u036f]*"
 _POINTS = "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]*"
@@ -499,9 +505,26 @@ def bare(text: str) -> str:
     stay."""
     if text.isascii():
         return text
-    spread = unicodedata.normalize("NFD", text.translate(_LETTERS))
+    spread = normalized("NFD", text.translate(_LETTERS))
     marks = map(unicodedata.combining, spread)
     return unicodedata.normalize("NFC", "".join(compress(spread, map(_STAYING.__getitem__, marks))))
+
+
+def normalized(form: Form, text: str) -> str:
+    """``unicodedata.normalize``, in time by the length of the text.
+
+    Python puts the marks behind a letter in order by the square of their number; here they come to it in order.
+    """
+    if text.isascii():
+        return text
+    spread: Form = "NFKD" if "K" in form else "NFD"
+    return unicodedata.normalize(form, _MANY_MARKS.sub(lambda found: _in_order(spread, found[0]), text))
+
+
+def _in_order(form: Form, marks: str) -> str:
+    spread = "".join(unicodedata.normalize(form, each) for each in marks)
+    runs = (list(run) for _, run in groupby(spread, key=lambda each: unicodedata.combining(each) > 0))
+    return "".join(chain.from_iterable(sorted(run, key=unicodedata.combining) for run in runs))
 
 
 def typed(text: str) -> str:

@@ -11,7 +11,6 @@ or with a tag (``ana+news@x.org``, which is the same mailbox only where the mail
 
 import json
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
 from functools import cached_property, lru_cache
@@ -65,7 +64,7 @@ class Mention(IntEnum):
 def search_form(text: str) -> str:
     """The form in which text is searched and subjects are matched: compatibility-normalised, casefolded, and with one
     space wherever there is white space, so that a name is found across a line break."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return " ".join(encodings.normalized("NFKC", text).casefold().split())
 
 
 def name_form(name: str) -> str:

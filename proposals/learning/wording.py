@@ -17,6 +17,7 @@ from memory import memory_policy, redaction
 from memory.host.json_types import JSONObject
 from memory.memory_policy import Policy
 from memory.text import untrusted
+from memory.text.encodings import normalized
 from proposals import drafts
 from proposals.learning.findings import Figures, attempt, attempt_without_transaction
 from proposals.learning.miners.traces import Finding
@@ -79,7 +80,7 @@ def tells_more(said: str, own: str) -> bool:
 
 def _plain(text: str) -> str:
     """The text in NFKC form, without invisible format characters."""
-    wide = unicodedata.normalize("NFKC", text)
+    wide = normalized("NFKC", text)
     return "".join(letter for letter in wide if unicodedata.category(letter) != "Cf")
 
 

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.text.encodings import readings
+from memory.text.encodings import normalized, readings
 from memory.text.matching import (
     FORGOTTEN,
     Mention,
@@ -608,6 +608,20 @@ def test_a_long_text_of_fields_is_read_in_a_moment() -> None:
 def test_a_run_of_backslashes_is_read_in_a_moment() -> None:
     with cpu_within(2):
         assert hidden_form("\\" * 65_000) == ""
+
+
+def test_breaks_without_letters_and_marks_without_end_are_read_in_a_moment() -> None:
+    for text in ("\\n" * 32_000, "\\r\n" * 20_000, "a" + "\u0315\u0300" * 16_000, "\uff9e\u0301" * 16_000):
+        with cpu_within(2):
+            hidden_form(text)
+            search_form(text)
+
+
+@given(st.lists(st.sampled_from(["\u0315", "\u0300", "\u0f73", "\uff9e", "\u3099", "a", "\u304b", " "]), max_size=99))
+def test_marks_in_whatever_order_are_put_as_unicode_has_them(marks: list[str]) -> None:
+    for form in ("NFC", "NFD", "NFKC", "NFKD"):
+        text = "".join(marks)
+        assert normalized(form, text) == unicodedata.normalize(form, text)
 
 
 def test_a_label_that_never_ends_is_read_in_a_moment() -> None:

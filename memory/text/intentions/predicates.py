@@ -5,7 +5,6 @@ question or another condition asserts nothing; a sentence that denies says the o
 """
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,6 +12,7 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 from memory.text import json_texts, patterns, search_words
+from memory.text.encodings import normalized
 from memory.text.intentions import documents, occurrences, verbs
 from memory.text.similarity.spelling import with_signs
 from memory.text.similarity.values import NUMBER_WORDS
@@ -357,14 +357,14 @@ def _short(word: str) -> str:
 
 
 def _stems(text: str) -> list[str]:
-    folded = unicodedata.normalize("NFKC", THOUSANDS.sub("", text.replace("%", " percent "))).casefold()
+    folded = normalized("NFKC", THOUSANDS.sub("", text.replace("%", " percent "))).casefold()
     plain = [word.removesuffix("'s") for word in WORD.findall(with_signs(folded)) if not CONTRACTED.match(word)]
     return [STANDS_FOR.get(each, each) for each in (stem(word) for word in plain if word not in STOP) if each]
 
 
 def foreign_stems(text: str, languages: int) -> list[str]:
     """The stems of a text in other languages, without stop words; what happens in English."""
-    words = WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+    words = WORD.findall(normalized("NFKC", text).casefold())
     words += [part + word for part in APART.intersection(words) for word in words if len(word) > len(part)]
     said = [word for word in search_words.without_stop_words(words, languages) if word not in occurrences.HELPING]
     return [each for word in said for each in _foreign_forms(word, languages)]

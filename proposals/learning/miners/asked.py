@@ -6,11 +6,11 @@ asks for them or against them, and what has to agree: numbers with what they cou
 """
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memory.text import patterns, search_words
+from memory.text.encodings import normalized
 from memory.text.similarity.words import CANONICAL
 
 # ruff: noqa: SIM905 -- a list of words is read as words, without quotes
@@ -405,7 +405,7 @@ def _weight(things: frozenset[str]) -> float:
 def request(text: str) -> Request:
     """What a request asks for."""
     said = UNTOUCHED.sub(lambda found: f"do not modify {found[1] or ''}", text)
-    said = A_HUNDRED.sub(_digits, unicodedata.normalize("NFKC", said).replace("\u2019", "'"))
+    said = A_HUNDRED.sub(_digits, normalized("NFKC", said).replace("\u2019", "'"))
     about: set[str] = set()
     wanted: set[str] = set()
     refused: set[str] = set()

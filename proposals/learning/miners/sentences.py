@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from uuid import UUID
 
+from memory.text.encodings import normalized
 from memory.text.matching import FORGOTTEN
 from memory.text.redactor import MARK
 from memory.text.similarity import Reconciliation, Statement, reconcile
@@ -45,7 +46,7 @@ def _plain(letter: str) -> str:
 
 def folded(text: str) -> str:
     """The words of ``text``, normalised: case, width, white space and punctuation make no difference."""
-    wide = unicodedata.normalize("NFKC", text).casefold()
+    wide = normalized("NFKC", text).casefold()
     return " ".join("".join(map(_word_sign, wide)).split())
 
 
