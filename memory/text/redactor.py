@@ -20,6 +20,7 @@ from memory.text.encodings import ESCAPED_BREAK, all_members, broken_runs, end_o
 
 MIN_LENGTH = 8
 MOST_REPEATED = 32  # how much of a form that repeats itself is looked for
+FEW = 32  # places at which a pattern may begin that are compared one by one
 LONG, ANCHOR = 64, 32  # of a pattern longer than that, this much is in the automaton
 # Its size and the time to build it grow with the patterns alone; the form that the library chooses for few patterns
 # takes 35 seconds for one secret of 4,000 equal characters.
@@ -132,8 +133,12 @@ class Redactor:
         # What is broken is found, or not, by all that it stands between: by where the last piece ends, too.
         broken = {*self._matches_in(self._broken(text)), *self._matches_in([last])}
         apart = {(start, end) for start, end, number in broken if end - start > len(self._patterns[number].text)}
+        stretches, reach = set(), 0
+        for start in sorted({start for start, _ in apart}):
+            reach = reach if start < reach else end_of_stretch(text, start)
+            stretches.add((start, reach))
         whole = {(start, end) for start, end, _ in self._matches(text)}
-        for start, end in sorted({*whole, *((start, end_of_stretch(text, start)) for start, _ in apart)}, reverse=True):
+        for start, end in sorted(whole | stretches, reverse=True):
             cut = start if start < cut < end else cut
         return cut
 
@@ -196,11 +201,29 @@ class Redactor:
 def _partial_match_length(text: str, pattern: str) -> int:
     """How many of the last characters of ``text`` are the first ones of ``pattern``, but not all of it."""
     at = text.find(pattern[:4], max(0, len(text) - len(pattern) + 1))
-    while at >= 0:
+    for _ in range(FEW):
+        if at < 0:
+            return next((length for length in (3, 2, 1) if text.endswith(pattern[:length])), 0)
         if pattern.startswith(text[at:]):
             return len(text) - at
         at = text.find(pattern[:4], at + 1)
-    return next((length for length in (3, 2, 1) if text.endswith(pattern[:length])), 0)
+    return _longest_end(text[at:] if at >= 0 else text[-3:], pattern)
+
+
+def _longest_end(text: str, pattern: str) -> int:
+    """The same for a text with many beginnings of the pattern, in time by their lengths (Knuth, Morris and Pratt)."""
+    shorter, length = [0], 0  # of each beginning of the pattern, the longest one that it ends with
+    for letter in pattern[1 : len(text)]:
+        while length and letter != pattern[length]:
+            length = shorter[length - 1]
+        length += letter == pattern[length]
+        shorter.append(length)
+    length = 0
+    for letter in text:
+        while length and letter != pattern[length]:
+            length = shorter[length - 1]
+        length += letter == pattern[length]
+    return length
 
 
 def unchanged(text: str) -> Redacted:

@@ -26,6 +26,7 @@ from openwop_console.runtime.models import Step
 from openwop_console.runtime.replay import ForkRequest
 from openwop_console.runtime.run_operations import RunRequest
 from tests import building, serving
+from tests.budgets import cpu_within
 from tests.building import log_of
 from tests.serving import Server
 
@@ -380,6 +381,16 @@ def test_what_is_settled_of_a_text_is_redacted_as_in_the_whole(pieces: list[str]
         assert settled >= before
         assert whole.startswith(redactor.redact(text[:settled]).text)
         before = settled
+
+
+@pytest.mark.parametrize("unit", ["a", "a'", '\u00e9"<'])
+def test_what_is_settled_of_a_long_text_is_known_in_a_moment(unit: str) -> None:
+    """Whatever an endpoint says: its pieces are looked at several times a second, and other writers wait meanwhile."""
+    secret = unit * (15_000 // len(unit.encode()))
+    redactor = Redactor([("key", f"{secret}.")])
+    for text in (secret, f"{secret[:-1]}x" * 3, f"{secret[:40]} " * 1_000, "aaaa\n" * 8_000):
+        with cpu_within(3):
+            redactor.settled(text)
 
 
 def test_the_other_tenant_s_endpoint_is_never_asked(model: Server) -> None:
