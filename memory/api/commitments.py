@@ -47,6 +47,8 @@ FIRING = Answer[Firing](
     firedAt=(TIME, lambda firing: instant(firing.fired_at)),
     runId=(TEXT, lambda firing: ids.wire("run", firing.run_id)),
     enqueuedRunId=(nullable(TEXT), lambda firing: ids.wire("run", firing.enqueued_run_id)),
+    causeMemoryId=(nullable(TEXT), lambda firing: ids.wire("mem", firing.cause_entry_id)),
+    causeRunId=(nullable(TEXT), lambda firing: ids.wire("run", firing.cause_run_id)),
     code=(nullable(TEXT), lambda firing: firing.code or None),
 )
 # A commitment; ``intention`` is read from memory at this moment, and null when the entry is gone.

@@ -98,7 +98,9 @@ def record_statements(
         after = written_at.get(row.entry_id, -1)
         later = [(entry, found[awaited]) for entry, found in by_ref[row.memory_ref] if awaited in found]
         turns = [
-            _set_condition(row, holds != row.predicate["negated"], entry.created_at, stale_after, now)
+            _set_condition(
+                row, holds != row.predicate["negated"], entry.created_at, stale_after, now, entry_id=entry.id
+            )
             for entry, holds in later
             if entry.position > after
         ]
@@ -107,13 +109,24 @@ def record_statements(
     lifecycle.record_conditions(changed)
 
 
-def _set_condition(row: Commitment, holds: bool, at: datetime, stale_after: timedelta, now: datetime) -> bool:
-    """Whether the condition changed. Only a change to true makes the commitment due, not before the end of a snooze."""
+def _set_condition(
+    row: Commitment,
+    holds: bool,
+    at: datetime,
+    stale_after: timedelta,
+    now: datetime,
+    *,
+    entry_id: UUID | None = None,
+    run_id: UUID | None = None,
+) -> bool:
+    """Whether the condition changed, because of this entry or run. Only a change to true makes the commitment due, not
+    before the end of a snooze."""
     if holds == row.holds:
         return False
     row.holds, row.changed_at = holds, now
     if holds:
-        row.predicate = {**row.predicate, "turn": row.predicate["turn"] + 1}
+        cause = {"entry": entry_id.hex} if entry_id else {"run": run_id.hex} if run_id else {}
+        row.predicate = {**row.predicate, "turn": row.predicate["turn"] + 1, "cause": cause}
         row.due_at = max(now, row.snoozed_until or now)
         return True
     row.predicate = {**row.predicate, "since": at.isoformat()}
@@ -163,7 +176,7 @@ def _came_true(row: Commitment, ended: Ended, texts: Mapping[UUID, Collection[st
         if names is None or at <= since or predicate["negated"] or run_id.hex == predicate["run"]:
             continue
         if wanted & set(names) - GENERAL and wanted <= {*names, *intentions.words_of(ENDS[kind])}:
-            return _set_condition(row, True, at, timedelta(), now)
+            return _set_condition(row, True, at, timedelta(), now, run_id=run_id)
     return False
 
 
@@ -315,6 +328,20 @@ class DueCommitment:
     occasion: str
     memory_id: UUID
     next_at: datetime | None
+
+    @property
+    def cause_entry_id(self) -> UUID | None:
+        """The entry that made the condition true."""
+        return self._cause("entry")
+
+    @property
+    def cause_run_id(self) -> UUID | None:
+        """The run that made it true by its end."""
+        return self._cause("run")
+
+    def _cause(self, kind: str) -> UUID | None:
+        found = self.row.predicate.get("cause", {}).get(kind)
+        return UUID(found) if found else None
 
 
 def due_commitments(tenant_id: UUID, *, now: datetime) -> list[UUID]:

@@ -345,7 +345,8 @@ class MemoryConsolidated(Event):
 
 @dataclass(frozen=True, slots=True)
 class CommitmentFired(Event):
-    """Identifiers and the kind of condition (RFC 0068 C); the intention itself stays in memory."""
+    """Identifiers and the kind of condition (RFC 0068 C); the intention itself stays in memory. The cause is the entry
+    or the run that made a predicate true."""
 
     type = "commitment.fired"
     commitment_id: UUID
@@ -353,6 +354,8 @@ class CommitmentFired(Event):
     condition: str
     memory_id: UUID | None = None
     enqueued_run_id: str | None = None
+    cause_memory_id: str | None = None
+    cause_run_id: str | None = None
 
     @property
     def subject(self) -> UUID | None:

@@ -26,9 +26,9 @@ class Commitment(TenantOwned):
     and only its digest here, by which it is known again when the value of the entry is replaced.
 
     A time commitment is due at ``due_at`` in ``timezone`` and, with ``repeats`` (a cron expression), again, at
-    each ``every``-th of its ticks. A predicate
-    one has ``predicate``, what to look for, and ``holds``: whether it was true at the last look. ``fired_count`` is the
-    number of its firings on record. A ``possible`` one is in doubt: it never fires before a person has armed it.
+    each ``every``-th of its ticks. A predicate one has ``predicate``, what to look for and the ``cause`` that made it
+    true last, and ``holds``: whether it was true at the last look. ``fired_count`` is the number of its firings on
+    record. A ``possible`` one is in doubt: it never fires before a person has armed it.
     """
 
     writer = "memory.commitments"
@@ -86,7 +86,8 @@ class Commitment(TenantOwned):
 class Firing(TenantOwned):
     """That a commitment fired: this row is what makes it happen once for an instant or a change to true.
 
-    ``occasion`` is the instant, or the number of the transition. The events stand on the log of ``run_id``.
+    ``occasion`` is the instant, or the number of the transition. The events stand on the log of ``run_id``. What made
+    the condition true is ``cause_entry_id`` or ``cause_run_id``; a time has neither.
     """
 
     writer = "memory.commitments"
@@ -97,6 +98,8 @@ class Firing(TenantOwned):
     fired_at = models.DateTimeField()
     run_id = models.UUIDField()
     enqueued_run_id = models.UUIDField(null=True)
+    cause_entry_id = models.UUIDField(null=True)
+    cause_run_id = models.UUIDField(null=True)
     code = models.CharField(max_length=64, default="", blank=True)
 
     commitment = tenant_link("memory.Commitment", "commitment_id")

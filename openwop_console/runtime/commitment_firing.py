@@ -17,7 +17,7 @@ from memory.host.clock import Clock
 from memory.host.events import CommitmentFired
 from memory.host.models import Run
 from memory.host.runs import RunOrder
-from memory.models import Commitment, Firing
+from memory.models import Firing
 from openwop_console.runtime import schedules
 from openwop_console.runtime.run_operations import RunRequest
 
@@ -58,7 +58,7 @@ def fire(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> Firing | Non
         return None
     started, code = _started(claimed, now)
     row = claimed.row
-    run = _append_fact(row, claimed.memory_id, started, now)
+    run = _append_fact(claimed, started, now)
     made = Firing(
         tenant_id=tenant_id,
         commitment_id=row.id,
@@ -66,6 +66,8 @@ def fire(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> Firing | Non
         fired_at=now,
         run_id=run.id,
         enqueued_run_id=started,
+        cause_entry_id=claimed.cause_entry_id,
+        cause_run_id=claimed.cause_run_id,
         code=code,
     )
     commitments.due.settle(claimed, made, now=now)
@@ -88,16 +90,19 @@ def _started(claimed: DueCommitment, now: datetime) -> tuple[UUID | None, str]:
     return schedules.start(row.tenant_id, HOST, request, now=now)
 
 
-def _append_fact(row: Commitment, memory_id: UUID, started: UUID | None, now: datetime) -> Run:
+def _append_fact(claimed: DueCommitment, started: UUID | None, now: datetime) -> Run:
     """A completed system run of the tenant whose log has the ``commitment.fired`` event."""
+    row = claimed.row
     order = RunOrder(f"host-{KIND}", passes.definition_of(KIND), HOST, system=True)
     run = runs.open_running(row.tenant_id, order, now=now)
     event = CommitmentFired(
         commitment_id=row.id,
         memory_ref=row.memory_ref,
         condition=row.condition,
-        memory_id=memory_id,
+        memory_id=claimed.memory_id,
         enqueued_run_id=ids.wire("run", started),
+        cause_memory_id=ids.wire("mem", claimed.cause_entry_id),
+        cause_run_id=ids.wire("run", claimed.cause_run_id),
     )
     runs.complete(run, event, now=now)
     return run

@@ -208,10 +208,15 @@ def test_a_condition_fires_once_each_time_it_turns_from_false_to_true(desk: Desk
         ("The invoice has not cleared: the payment was reversed.", 0),
         ("The invoice cleared.", 1),
     ]
+    causes = []
     for text, fires in told:
-        desk.says(text)
+        entry = desk.says(text)
         assert desk.keeps(hours=1) == fires, text
+        causes += [entry] * fires
     assert (len(desk.facts), desk.only.state, desk.only.fired_count) == (2, S.FIRED, 2)
+    assert [each["causeMemoryId"] for each in desk.facts] == [ids.wire("mem", each) for each in causes]
+    firings = commitments.lifecycle.firings_of(desk.scope, desk.only.id)
+    assert [(each.cause_entry_id, each.cause_run_id) for each in firings] == [(each, None) for each in causes[::-1]]
     assert not commitments.lifecycle.find(desk.scope, desk.only.id, now=desk.at).twice
 
 
@@ -257,9 +262,10 @@ def test_a_run_that_ends_may_be_what_was_waited_for() -> None:
     desk.says("Notify ops as soon as the nightly-report run completes.")
     desk.says("Notify ops as soon as the nightly-report run fails.")
     desk.keeps()
-    building.execute(desk.scope, "nightly-report")
+    run = building.execute(desk.scope, "nightly-report")
     desk.at = timezone.now() + timedelta(seconds=1)
     assert (desk.keeps(), desk.keeps()) == (1, 0)
+    assert [each["causeRunId"] for each in desk.facts] == [ids.wire("run", run.id)]
     assert [row.state for row in desk.all] == [S.FIRED, S.ARMED]
 
 

@@ -17,6 +17,7 @@ from memory import commitments, ledger
 from memory.host import ids
 from memory.host.models import Operator
 from memory.models import Commitment, CommitmentState
+from memory.models.entry import MemoryEntry
 from openwop_console.runtime import commitment_firing
 from openwop_console.templatetags import console
 from tests import building
@@ -140,6 +141,17 @@ def test_the_page_of_an_entry_leads_to_the_commitments_in_it(ada: Client) -> Non
     assert f'href="/commitments/{known}"' in lineage
     assert "armed" in lineage
     assert "Not merged" not in lineage
+
+
+def test_a_firing_names_what_made_its_condition_true(ada: Client) -> None:
+    (known,) = remembered("When the invoice clears, tell finance.")
+    building.remember("acme", "The invoice cleared.")
+    commitment_firing.process_commitments(building.tenant().id, clock=timezone.now)
+    entry = ids.wire("mem", MemoryEntry.objects.latest("position").id)
+    firings = body_of(ada.get(f"/commitments/{known}")).partition('id="firings"')[2]
+    assert f'href="/memory/{entry}"' in firings
+    [firing] = ada.get(f"/v1/host/console/commitments/{known}", **building.headers()).json()["firings"]
+    assert (firing["causeMemoryId"], firing["causeRunId"]) == (entry, None)
 
 
 def test_one_is_put_off_and_cancelled_without_scripts(ada: Client) -> None:
