@@ -453,7 +453,14 @@ def stated_write(caller: Caller, origin: Origin, *, now: datetime) -> StatedWrit
     return StatedWrite(run.id, origin.within(caller.scope.traceparent))
 
 
-@transaction.atomic
+class _Unchanged(Exception):
+    """Nothing of the entry would be different: the run that was opened for the write goes with its transaction."""
+
+    def __init__(self, row: "EntryAddress") -> None:
+        super().__init__()
+        self.row = row
+
+
 def put_entry(
     caller: Caller,
     given: AddressedValue,
@@ -466,6 +473,23 @@ def put_entry(
 ) -> tuple["EntryAddress", bool]:
     """The entry at its address, and whether it is new: an existing one has the ``named`` fields replaced, in any
     version unless one is given. ``fixed`` is what the request says that no change can alter."""
+    try:
+        return _put_entry(caller, given, named, fixed=fixed, version=version, origin=origin, now=now)
+    except _Unchanged as same:
+        return same.row, False
+
+
+@transaction.atomic
+def _put_entry(
+    caller: Caller,
+    given: AddressedValue,
+    named: dict[str, object],
+    *,
+    fixed: Mapping[str, str],
+    version: int | None,
+    origin: Origin | None,
+    now: datetime,
+) -> tuple["EntryAddress", bool]:
     caller.scope.check(access.WRITE)
     places = ledger.addressed.redacted_addresses(redaction.for_tenant(caller.tenant_id), [given.address])
     made = lock_namespaces(caller, places, now=now)
@@ -474,7 +498,7 @@ def put_entry(
     held = ledger.addressed.find_by_key(caller.tenant_id, places[0])
     if held and _is_kept(caller, held, given.address, origin, now):
         require_same_place(caller, held, fixed)
-        return update(caller, held.id, version, named, origin=origin, now=now), False
+        return _update(caller, held.id, version, named, origin=origin, now=now), False
     if version is not None:
         raise VersionMismatch("The entry is not there any more.", current_version=0)
     row = create(caller, given, origin=origin, now=now)
@@ -525,7 +549,6 @@ def refresh(caller: Caller, rows: Sequence["EntryAddress"], *, now: datetime) ->
         ledger.addressed.touch(caller.tenant_id, own, now=now)
 
 
-@transaction.atomic
 def update(
     caller: Caller,
     entry_id: UUID | None,
@@ -540,10 +563,28 @@ def update(
     Refuses with ``VersionMismatch``, and the entry as it is, unless ``version`` is the current one, where one is said
     (RFC-0015 3.1).
     """
+    try:
+        return _update(caller, entry_id, version, named, origin=origin, now=now)
+    except _Unchanged as same:
+        return same.row
+
+
+@transaction.atomic
+def _update(
+    caller: Caller,
+    entry_id: UUID | None,
+    version: int | None,
+    named: JSONObject,
+    *,
+    origin: Origin | None,
+    now: datetime,
+) -> "EntryAddress":
     seals, binds = named.get("sensitivity") in SEALED, named.get("ttl") == TASK_LIFETIME
     row, task, stated = _locked(caller, entry_id, version, now, seals=seals, binds=binds, origin=origin)
     was_sealed, wanted = row.is_sealed, revise(caller, row, named, task, Room(now=now), now=now)
     if wanted is None:
+        if stated:
+            raise _Unchanged(row)
         return row
     changed = ledger.addressed.rewrite(caller.scope, row, wanted, actor=caller.agent_id, stated=stated, now=now)
     if changed.is_sealed and not was_sealed:

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import pytest
 from django.test import Client
 
-from memory.models import EntryOrigin
+from memory.models import EntryOrigin, ExternalRun
 from tests import building
 from tests.faces.test_origins import ORIGIN
 
@@ -185,6 +185,18 @@ def test_an_origin_alone_changes_nothing(agent: Agent) -> None:
     entry = agent.put({"n": 1}).json()
     path = f"/api/v1/memory/{entry['id']}"
     assert agent.ask("PATCH", path, {"origin": ORIGIN}, HTTP_IF_MATCH='"1"').status_code == 400
+
+
+@pytest.mark.engines
+def test_a_write_that_changes_nothing_leaves_no_run(agent: Agent) -> None:
+    entry = agent.put({"n": 1}).json()
+    path, match = f"/api/v1/memory/{entry['id']}", {"HTTP_IF_MATCH": '"1"'}
+    same = [
+        agent.put({"n": 1}, origin=ORIGIN),
+        agent.ask("PATCH", path, {"value": {"n": 1}, "origin": ORIGIN}, **match),
+    ]
+    assert [(each.status_code, each.json()["version"]) for each in same] == [(200, 1)] * 2
+    assert not ExternalRun.objects.exists()
 
 
 def test_a_bad_origin_is_refused_by_its_name(agent: Agent) -> None:
