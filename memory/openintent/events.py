@@ -33,6 +33,7 @@ LIFECYCLE = tuple(kind.type for kind in vars(events).values() if getattr(kind, "
 TRACE = ("trace_id", "parent_event_id")
 REDACTED: Document = {"value_redacted": True}
 OMITTED: Document = {"omitted": True}
+ASSIGNED = "AGENT_ASSIGNED"
 # Limits of a page of events: bytes of each, and bytes of the longer ones together.
 SHORT, MOST_TOLD = 4_096, 8 * 1024 * 1024
 
@@ -185,6 +186,13 @@ def documents(log: Log, found: Sequence[Recorded]) -> list[Document]:
     return [_document(log, each, None if each.sequence in left else _legible(notes, each)) for each in ours]
 
 
+def frame_name(log: Log, document: Document) -> str:
+    """What a stream calls the event: its type. Of an agent's assignment to an intent it is the name for which the
+    agents and workers of the published package wait."""
+    kind: str = document["event_type"]
+    return ASSIGNED if log.agent_id and kind == "agent_assigned" else kind
+
+
 def whole_documents(log: Log, found: Sequence[Recorded]) -> Iterator[tuple[Recorded, Document]]:
     """Each of these events that OpenIntent tells of, with all that it holds: as many are read at once as ``documents``
     leaves whole."""
@@ -228,7 +236,7 @@ def _document(log: Log, event: Recorded, note: Note | None) -> Document:
         "id": ids.wire("evt", event.event_id),
         "type": kind,
         "event_type": kind,
-        "intent_id": log.intent_id or scope.get("intent_id"),
+        "intent_id": log.intent_id or scope.get("intent_id") or data.get("intent_id"),
         "task_id": said.get("taskId") or scope.get("task_id") or data.get("task_id"),
         "agent_id": said.get("agentId") or said["actor"],
         "actor": said["actor"],

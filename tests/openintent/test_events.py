@@ -56,6 +56,30 @@ def end(served: Served, agent: str, task_id: str, status: str = "completed") -> 
 
 
 @pytest.mark.engines
+def test_an_agent_s_stream_says_which_work_is_given_to_it_and_taken_from_it(served: Served) -> None:
+    planner, worker = served.agent("planner"), served.agent("worker")
+    with served.client(planner) as client, served.client(worker) as own:
+        intent = client.create_intent("Close").id
+        client.assign_agent(intent, worker)
+        first = client.create_task(intent, "gather", assigned_agent=worker)
+        second = client.create_task(intent, "send")
+        own.update_task(second.id, second.version, status="claimed")
+        third = client.create_task(intent, "file")
+        client.update_task(third.id, third.version, assigned_agent=worker)
+        client.unassign_agent(intent, worker)
+    told = [(each["type"], each["intent_id"], each["task_id"], each["actor"]) for each in stream_of(served, worker)]
+    assert told == [
+        ("agent_assigned", intent, None, planner),
+        ("task.delegated", intent, first.id, planner),
+        ("task.delegated", intent, third.id, planner),
+        ("agent_unassigned", intent, None, planner),
+    ]
+    assert [each["type"] for each in stream_of(served, worker, event_type="agent_assigned")] == ["agent_assigned"]
+    logged = events_of(served, planner, f"intents/{intent}", event_type="agent_assigned")
+    assert [each["data"] for each in logged] == [{"agent_id": worker}]
+
+
+@pytest.mark.engines
 def test_R64_every_mutation_makes_an_event_each_row_of_a_batch_too(served: Served) -> None:
     agent = served.agent()
     with served.client(agent) as client:

@@ -14,7 +14,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from openintent.models import EventType, Permission
-from openintent.streaming import SSEEvent, SSEStream
+from openintent.streaming import SSEEvent, SSEEventType, SSEStream
 from pytest_django.fixtures import Settings
 
 from memory.host import api_keys, ids
@@ -61,6 +61,18 @@ def test_R65_the_published_client_hears_of_its_agent_s_memory_as_it_changes(serv
     assert (created.data["data"]["entry_id"], created.data["payload"]["key"]) == (made.id, "k")
     assert updated.data["data"]["previous_version"] == 1
     assert "HERON" not in str(created.data)
+
+
+@pytest.mark.console
+def test_R65_the_published_client_hears_of_what_is_assigned_to_its_agent(served: Served) -> None:
+    planner, agent = served.agent("planner"), served.agent("worker")
+    with served.client(planner) as client, served.client(agent) as own, listening(own.subscribe_agent()) as heard:
+        intent = client.create_intent("Close")
+        client.assign_agent(intent.id, agent)
+        task = client.create_task(intent.id, "gather", assigned_agent=agent)
+        assigned, delegated = heard(), heard()
+    assert (assigned.type, assigned.intent_id) == (SSEEventType.AGENT_ASSIGNED, intent.id)
+    assert (delegated.type, delegated.intent_id, delegated.data["task_id"]) == ("task.delegated", intent.id, task.id)
 
 
 @pytest.mark.console

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import event_notes
+from memory import event_notes, ledger
 from memory.host import event_log, ids
 from memory.host.errors import NotFound, VersionMismatch
 from memory.host.event_log import Recorded
@@ -14,7 +14,7 @@ from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
 from memory.models import Intent
 from memory.openintent.work import authority
-from memory.openintent.work.rows import KINDS, TOLD_BY_HOST, WRITER, Json, NewIntent, intent, open_log
+from memory.openintent.work.rows import KINDS, TOLD_BY_HOST, WRITER, Json, NewIntent, agent, intent, open_log
 
 STATUSES = ("draft", "active", "blocked", "suspended_awaiting_input", "completed", "abandoned")
 OPS = ("set", "append", "remove")
@@ -37,6 +37,16 @@ def find_intent(scope: TenantScope, text: str, *, lock: bool = False) -> Intent:
 def log(tenant_id: UUID, intent_id: UUID, kind: str, actor: str, note: Json, *, now: datetime) -> int:
     """Append ``kind`` to the intent's log, without content; the text is kept in a note."""
     return event_notes.append(tenant_id, intent_id, [(IntentLogged(kind, actor), note)], now=now)
+
+
+def log_to_agent(
+    scope: TenantScope, intent_id: UUID, agent_id: str, kind: str, note: Json, *, actor: str, now: datetime
+) -> None:
+    """Append ``kind`` to the agent's own stream, where an agent waits for its work; the intent's log is locked with it
+    for the events that follow."""
+    stream_id = agent(scope.tenant_id, agent_id, by=scope.principal.id, now=now).run_id
+    ledger.head.lock_entries(scope.tenant_id, runs={intent_id, stream_id})
+    log(scope.tenant_id, stream_id, kind, actor, {"intent_id": ids.wire("intent", intent_id), **note}, now=now)
 
 
 @transaction.atomic
@@ -120,7 +130,7 @@ def assign_agent(scope: TenantScope, intent_id: str, agent_id: str, *, actor: st
             )
         row.agents = [*row.agents, agent_id]
         row.save(by=WRITER, update_fields=["agents"])
-        log(row.tenant_id, row.id, "agent_assigned", actor, {"agent_id": agent_id}, now=now)
+        _log_part(scope, row, "agent_assigned", agent_id, actor=actor, now=now)
     return row
 
 
@@ -135,8 +145,15 @@ def unassign_agent(scope: TenantScope, intent_id: str, agent_id: str, *, actor: 
         raise NotFound("That agent takes no part in the intent.")
     row.agents = [each for each in row.agents if each != agent_id]
     row.save(by=WRITER, update_fields=["agents"])
-    log(row.tenant_id, row.id, "agent_unassigned", actor, {"agent_id": agent_id}, now=now)
+    _log_part(scope, row, "agent_unassigned", agent_id, actor=actor, now=now)
     return row
+
+
+def _log_part(scope: TenantScope, row: Intent, kind: str, agent_id: str, *, actor: str, now: datetime) -> None:
+    """Log the agent's part in the intent on the intent's log and on the agent's own stream."""
+    note = {"agent_id": agent_id}
+    log_to_agent(scope, row.id, agent_id, kind, note, actor=actor, now=now)
+    log(row.tenant_id, row.id, kind, actor, note, now=now)
 
 
 @transaction.atomic

@@ -26,7 +26,7 @@ from memory.host.tenancy import TenantScope
 from memory.models import Agent, Intent, Task
 from memory.models.work import ENDED, STATUSES
 from memory.openintent.work import authority, rows
-from memory.openintent.work.intents import find_intent, log
+from memory.openintent.work.intents import find_intent, log, log_to_agent
 from memory.openintent.work.rows import (
     OF_STATUS,
     WRITER,
@@ -292,6 +292,7 @@ def create_task(scope: TenantScope, new: NewTask, *, actor: str, now: datetime) 
     if new.assigned_agent:
         _hand_over(scope, made, new.assigned_agent, failed=False, actor=actor, now=now)
         made.save(by=WRITER, update_fields=["assigned_agent"])
+        _tell_assignee(scope, made, actor, now)
     _append_fact(made, "task.created", actor, {"name": made.name}, now=now)
     return made
 
@@ -325,6 +326,8 @@ def update_task(
     _apply(scope, row, change, actor, now)
     if row.ended_at:
         archive(row, actor, now)
+    elif row.assigned_agent != before:
+        _tell_assignee(scope, row, actor, now)
     if row.assigned_agent != before and before:
         _append_fact(
             row, "task.delegated", actor, {"from": before, "to": row.assigned_agent, **_why(scope, change)}, now=now
@@ -392,6 +395,13 @@ def _hand_over(scope: TenantScope, row: Task, to: str, *, failed: bool, actor: s
     agent_id = to and authority.agent_name(scope.tenant_id, "assigned_agent", to)
     agreed = agent_id == actor or authority.acts_for(scope, agent_id)
     rows.hand_over(row, agent_id, failed=failed, agreed=agreed, now=now)
+
+
+def _tell_assignee(scope: TenantScope, row: Task, actor: str, now: datetime) -> None:
+    """Tell the agent on its own stream that another one gave it the task."""
+    if row.assigned_agent not in ("", actor):
+        note = {"task_id": ids.wire("task", row.id), "assigned_agent": row.assigned_agent}
+        log_to_agent(scope, row.intent_id, row.assigned_agent, "task.delegated", note, actor=actor, now=now)
 
 
 def _move(row: Task, status: str, now: datetime) -> None:

@@ -162,7 +162,7 @@ def intent_subscription(request: Request, intent_id: str) -> HttpResponseBase:
 @api_view(["GET"])
 @content_negotiation_class(AlwaysJson)
 def agent_subscription(request: Request, agent_id: str) -> HttpResponseBase:
-    """What happens in the memory of an agent outside of any intent."""
+    """What is assigned to an agent, and what happens in its memory outside of any intent."""
     caller = caller_of(request)
     log = events.open_agent_log(caller, agent_id, now=timezone.now())
     return _stream(request, _Subscription(caller, log, lambda now: events.readable_agent(caller, agent_id, now=now)))
@@ -186,7 +186,7 @@ class _Subscription:
         found = [each for frame in frames for each in frame.items if isinstance(each, Recorded)]
         documents = events.whole_documents(self.log, found)
         return (
-            b"".join(_frame(event.sequence, each["event_type"], each) for event, each in documents)
+            b"".join(_frame(event.sequence, events.frame_name(self.log, each), each) for event, each in documents)
             if found
             else KEEPALIVE
         )
