@@ -20,9 +20,12 @@ from memory.host.pages import Tab
 from memory.host.tenancy import TenantScope
 from memory.ledger_search import LedgerFilter
 from memory.models import Pass
+from memory.openintent import work
+from memory.openintent.access import READ
 from memory.passes import archive_reports
 from memory.wire import instant
 
+REGISTERED = 100  # agents of OpenIntent that the list shows
 COLUMNS = (
     "agentId",
     "label",
@@ -47,14 +50,17 @@ COLUMNS = (
 @pages.parameters("format")
 @require_safe
 def agent_list(request: HttpRequest) -> HttpResponseBase:
-    """Every installed agent with the health of its memory."""
+    """Every installed agent with the health of its memory, and the newest that registered over OpenIntent."""
     scope, now = tenancy.scope_of(request), timezone.now()
     found = agents.agent_rows(scope, registrations.advertised_capabilities(), now=now)
     if file_format := pages.file_format(request):
         return exports.listing(file_format, "agents", map(_row, found), columns=COLUMNS)
+    registered, more = work.coordinators.newest_agents(scope, limit=REGISTERED) if scope.can(READ) else ([], False)
     context = {
         "nav": "agents",
         "now": now,
+        "registered": registered,
+        "more_registered": more,
         "agents": sorted(found, key=lambda row: row.entry.health != "degraded"),
         **pages.files(request),
     }

@@ -58,7 +58,7 @@ WORDS = {
         "shield-check": "verified granted approved",
     },
     "info": {
-        "loader": "running cancelling started checking importing",
+        "loader": "running cancelling started checking importing registering draining",
         "merge": "merged",
         "archive-restore": "archived-from",
         "pencil": "revised",
@@ -67,7 +67,7 @@ WORDS = {
         "circle-dot": "open written",
     },
     "warn": {
-        "triangle-alert": "degraded stale suspected",
+        "triangle-alert": "degraded stale suspected unhealthy",
         "shield-alert": "untrusted confidential restricted",
         "hourglass": "expiring waiting waiting-approval waiting-input waiting-external",
         "pencil": "changes-requested",
@@ -77,14 +77,14 @@ WORDS = {
         "archive": "withdraw withdrawn",
     },
     "bad": {
-        "circle-x": "failed rejected refused",
+        "circle-x": "failed rejected refused dead",
         "triangle-alert": "overdue",
         "shield-x": "residue broken revoked",
         "shield-alert": "overridden",
         "eraser": "erase",
     },
     "neutral": {
-        "circle-slash": "retired superseded void",
+        "circle-slash": "retired superseded void deregistered",
         "eye-off": "redacted unobservable",
         "ban": "cancelled",
         "archive": "archived",

@@ -12,7 +12,9 @@ from django.utils import timezone
 
 from memory import artifact_stops
 from memory.host import ids
-from memory.models import Pass
+from memory.models import Agent, Pass
+from memory.openintent import work
+from memory.openintent.work.rows import NewAgent, NewIntent, NewTask
 from memory.passes import orders
 from memory.passes.orders import RequestedPass
 from tests import building, proposing
@@ -32,6 +34,31 @@ def carried_out(kind: str, ref: str) -> Pass:
 
 def listed(browser: Client) -> dict[str, dict[str, Any]]:
     return {each["agentId"]: each for each in json.loads(body_of(browser.get("/agents?format=json")))["agents"]}
+
+
+def test_agents_that_registered_over_openintent_are_listed_with_their_state_and_their_tasks(
+    ada: Client, sign_in: SignIn
+) -> None:
+    assert "Over OpenIntent" not in body_of(ada.get("/agents"))
+    acme = building.scope(role="agent")
+    work.coordinators.register_agent(acme, NewAgent("desk-7", {"name": "Desk"}), actor="desk-7", now=timezone.now())
+    work.coordinators.agent_heartbeat(acme, "desk-7", load=1, tasks=[], now=timezone.now())
+    intent = work.intents.create_intent(acme, NewIntent("Close"), actor="desk-7", now=timezone.now())
+    task = NewTask(ids.wire("intent", intent.id), "gather", assigned_agent="desk-7")
+    work.tasks.create_task(acme, task, actor="desk-7", now=timezone.now())
+    work.coordinators.update_agent_status(acme, "desk-7", "unhealthy", actor="desk-7", now=timezone.now())
+    shown = body_of(ada.get("/agents")).partition('id="registered"')[2]
+    row = Agent.objects.get(agent_id="desk-7")
+    for words in (
+        f'/runs/{ids.wire("run", row.run_id)}"',
+        "desk-7",
+        "Desk",
+        "unhealthy",
+        'under way">1<',
+        "?agent=desk-7",
+    ):
+        assert words in shown, words
+    assert "desk-7" not in body_of(sign_in("globex").get("/agents"))
 
 
 @pytest.mark.engines

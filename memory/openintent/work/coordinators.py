@@ -3,10 +3,12 @@
 Which agents a credential may act as is a matter of its key.
 """
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Count
 
 from memory import event_notes, redaction
 from memory.host import ids
@@ -14,7 +16,7 @@ from memory.host.errors import Forbidden, NotFound, VersionMismatch
 from memory.host.events import IntentLogged
 from memory.host.expiry import expired, has_expired
 from memory.host.tenancy import TenantScope
-from memory.models import Agent, Coordinator, Intent
+from memory.models import Agent, Coordinator, Intent, Task
 from memory.openintent.work import authority
 from memory.openintent.work.intents import find_intent, log
 from memory.openintent.work.rows import WRITER, CoordinatorChange, Json, NewAgent, NewCoordinator, locked_agent
@@ -187,6 +189,32 @@ def list_agents(
     rows = rows.filter(status=status) if status else rows
     found = rows.filter(record__role_id=role_id) if role_id else rows
     return list(found[offset : offset + limit]), found.count()
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredAgent:
+    """A registered agent as a page shows it: with when it last said that it is alive, and its tasks under way."""
+
+    row: Agent
+    last_heartbeat: datetime | None
+    tasks: int
+
+
+def newest_agents(scope: TenantScope, *, limit: int) -> tuple[list[RegisteredAgent], bool]:
+    """Return the registered agents that were first seen last, and whether there are more than ``limit``."""
+    scope.check(authority.READ)
+    rows = list(Agent.objects.of(scope.tenant_id).exclude(registered_at=None).order_by("-id")[: limit + 1])
+    under_way = Task.objects.of(scope.tenant_id).filter(
+        assigned_agent__in=[row.agent_id for row in rows], ended_at=None
+    )
+    tasks = dict(under_way.order_by().values_list("assigned_agent").annotate(count=Count("id"))) if rows else {}
+    found = [RegisteredAgent(row, _last_heartbeat(row), tasks.get(row.agent_id, 0)) for row in rows]
+    return found[:limit], len(rows) > limit
+
+
+def _last_heartbeat(row: Agent) -> datetime | None:
+    said = row.record.get("last_heartbeat_at")
+    return datetime.fromisoformat(said) if said else None
 
 
 @transaction.atomic
