@@ -16,15 +16,16 @@ MAX_TEXT = 128
 MAX_SOURCES = 32
 LARGEST_STEP = 2**53 - 1
 NO_TEXT = f"must be a text of 1 to {MAX_TEXT} characters, one of them visible, without control characters"
-TEXTS = ("system", "runId", "threadId", "checkpointId", "node")
+TEXTS = ("system", "runId", "threadId", "checkpointId", "node", "taskId")
 STEP, TRACE, SOURCES = "step", trace_context.HEADER, "sourceIds"
-MEMBERS = (*TEXTS, STEP, TRACE, SOURCES)
-REST = ("checkpointId", STEP, TRACE, SOURCES)
+MEMBERS = (*TEXTS[:-1], STEP, TRACE, SOURCES, "taskId")  # in the order of the fields of ``Origin``
+REST = ("checkpointId", "taskId", STEP, TRACE, SOURCES)
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a write came from, in the agent's own words. ``step`` is as it was sent: a number or a text, or None."""
+    """Where a write came from, in the agent's own words. ``task_id`` is one execution of the node: several may run in
+    one step. ``step`` is as it was sent: a number or a text, or None."""
 
     system: str
     run_ref: str = ""
@@ -34,6 +35,7 @@ class Origin:
     step: int | str | None = None
     traceparent: str = ""
     source_ids: tuple[str, ...] = ()
+    task_id: str = ""
 
     @property
     def document(self) -> JSONObject:
@@ -69,9 +71,9 @@ def parse(said: object) -> Origin:
 
 def of_document(said: JSONObject) -> Origin:
     """The origin in a document that has no problems."""
-    system, run_ref, thread_id, checkpoint_id, node = (str(said.get(name, "")) for name in TEXTS)
-    sources = tuple(said.get(SOURCES, ()))
-    return Origin(system, run_ref, thread_id, checkpoint_id, node, said.get(STEP), str(said.get(TRACE, "")), sources)
+    system, run_ref, thread_id, checkpoint_id, node, task_id = (str(said.get(name, "")) for name in TEXTS)
+    trace, sources = str(said.get(TRACE, "")), tuple(said.get(SOURCES, ()))
+    return Origin(system, run_ref, thread_id, checkpoint_id, node, said.get(STEP), trace, sources, task_id)
 
 
 def problems(said: object) -> Iterator[tuple[str, str]]:

@@ -112,7 +112,7 @@ class ConsoleStore(BaseStore):
 def origin_of_graph() -> Json | None:
     """Where in a graph this is called; None outside of one. Asynchronous nodes are told from Python 3.11 on.
 
-    The node is its path where it lies in a subgraph. Tasks of one node in one step are not told apart.
+    The node is its path where it lies in a subgraph; the task tells those of one node in one step apart (``Send``).
     """
     try:
         config: Any = get_config()
@@ -125,6 +125,7 @@ def origin_of_graph() -> Json | None:
         "threadId": configurable.get("thread_id"),
         "checkpointId": (configurable.get("checkpoint_map") or {}).get(graph),
         "node": _path_of_node(metadata),
+        "taskId": _namespace(metadata).rpartition(":")[2],
     }
     step = metadata.get("langgraph_step")
     named = {name: as_stated(value) for name, value in found.items() if value is not None and as_stated(value)}
@@ -134,9 +135,12 @@ def origin_of_graph() -> Json | None:
 def _path_of_node(metadata: Json) -> str | None:
     """``tools``, or ``researcher/tools`` in a subgraph. The namespace of a task, ``researcher:<task>|1|tools:<task>``,
     has a number where a node calls a subgraph again."""
-    namespace = str(metadata.get("langgraph_checkpoint_ns") or "")
-    names = [part.partition(":")[0] for part in namespace.split("|") if not part.isdigit()]
+    names = [part.partition(":")[0] for part in _namespace(metadata).split("|") if not part.isdigit()]
     return PATH.join(names) or metadata.get("langgraph_node")
+
+
+def _namespace(metadata: Json) -> str:
+    return str(metadata.get("langgraph_checkpoint_ns") or "")
 
 
 def _run_id() -> str | None:

@@ -28,6 +28,7 @@ from langgraph.store.base import (
     SearchOp,
 )
 from langgraph.store.memory import InMemoryStore
+from langgraph.types import Send
 
 from openwop_console_client.errors import MemoryAccessError, MemoryInvalidError
 from openwop_console_client.langgraph import ConsoleStore
@@ -480,13 +481,14 @@ def test_six_writes_of_a_graph_show_their_thread_node_and_step_and_are_found_aga
                 "checkpointId": checkpoints[step - 1],
                 "node": node,
                 "step": step,
+                "taskId": provenance["origin"]["taskId"],
             }
             page = operator.get(f"/memory/{entry['id']}").text
             assert all(text in page for text in ("stated by the agent", thread, f"<code>{node}</code>"))
         run = operator.get(f"/runs/{provenance['writes'][0]['runId']}").text
         for step, node in enumerate(NODES, start=1):
             assert f"<code>{node}</code>" in run
-            assert f"<code>{thread}</code></a>, step <code>{step}</code>, stated by the agent" in run
+            assert f"<code>{thread}</code></a>, step <code>{step}</code>, task <code " in run
 
 
 def test_a_graph_in_a_graph_states_its_own_node_and_checkpoint(store: ConsoleStore, operator: httpx.Client) -> None:
@@ -549,6 +551,26 @@ def test_a_subgraph_that_a_node_calls_twice_has_one_path(store: ConsoleStore, op
     made.invoke({"topic": "", "notes": []}, {"configurable": {"thread_id": "deep"}})
     entries = operator.get("/v1/host/console/memory", params={"threadId": "deep"}).json()["entries"]
     assert sorted(each["origin"]["node"] for each in entries) == sorted([f"twice/{node}" for node in NODES] * 2)
+
+
+def test_workers_of_one_node_in_one_step_are_told_apart_by_their_tasks(
+    store: ConsoleStore, transport: Counting, operator: httpx.Client
+) -> None:
+    def work(state: State) -> None:
+        for part in ("first", "second"):
+            get_store().put(("parts", state["topic"]), part, {"text": part})
+
+    def fan(state: State) -> list[Send]:
+        return [Send("work", {"topic": topic, "notes": []}) for topic in ("refunds", "vouchers")]
+
+    steps = cast("Any", StateGraph(State)).add_node("work", work).add_conditional_edges(START, fan, ["work"])
+    made = steps.compile(checkpointer=InMemorySaver(), store=store)
+    transport.run(lambda: made.invoke({"topic": "", "notes": []}, {"configurable": {"thread_id": "wide"}}))
+    entries = operator.get("/v1/host/console/memory", params={"nodeId": "work"}).json()["entries"]
+    tasks = {(each["address"]["namespace"], each["origin"]["taskId"]) for each in entries}
+    assert (len(entries), len(tasks), len({task for _, task in tasks})) == (4, 2, 2)
+    page = operator.get(f"/memory/{entries[0]['id']}").text
+    assert f"<code>{entries[0]['origin']['taskId']}</code>" in page
 
 
 @pytest.mark.parametrize("told", [True, False], ids=["told", "not told"])

@@ -28,6 +28,7 @@ ORIGIN: dict[str, Any] = {
     "runId": "run-7",
     "threadId": "thread-1",
     "checkpointId": "cp-3",
+    "taskId": "task-9",
     "node": "call_model",
     "step": 2,
     "traceparent": TRACE,
@@ -114,7 +115,11 @@ def test_a_step_comes_back_as_it_was_given(agent: Agent, step: Any) -> None:
 
 BAD: list[tuple[str, Any]] = [
     ("surprise", "x"),
-    *((name, bad) for name in ("system", "runId", "threadId", "checkpointId", "node") for bad in ("", "x" * 129, 7)),
+    *(
+        (name, bad)
+        for name in ("system", "runId", "threadId", "checkpointId", "node", "taskId")
+        for bad in ("", "x" * 129, 7)
+    ),
     ("node", None),
     ("node", "a\nb"),
     ("node", "a\x00b"),

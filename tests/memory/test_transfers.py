@@ -374,7 +374,7 @@ def test_a_line_of_another_store_that_is_no_memory_is_refused_by_itself(tmp_path
             assert any(row[1].startswith(form) for row in stored("globex")) == kept
 
 
-ORIGIN = Origin("langgraph", "run-7", "t-1", "cp-3", "plan", 3, f"00-{'1' * 32}-{'2' * 16}-01", ("doc-1",))
+ORIGIN = Origin("langgraph", "run-7", "t-1", "cp-3", "plan", 3, f"00-{'1' * 32}-{'2' * 16}-01", ("doc-1",), "task-9")
 
 
 @pytest.mark.engines
