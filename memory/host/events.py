@@ -398,6 +398,7 @@ class AgentReasoned(Event):
     agent_id: str
     reasoning: str = ""
     verbosity: str = "off"
+    node_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -407,6 +408,7 @@ class AgentDecided(Event):
     type = "agent.decided"
     agent_id: str
     decision: str
+    node_id: str | None = None
 
 
 # Calls of nodes to external systems: ids, counts, durations and codes. The texts are stored separately, in

@@ -303,11 +303,17 @@ def _message_of_run(event: Recorded) -> tuple[str, JSONObject] | None:
     """Return the console's own message about a run for this event of its log, if there is one."""
     run_id = ids.wire("run", event.run_id)
     if event.type in ENDINGS:
-        return RUN_ENDED, {"runId": run_id, "status": event.type.removeprefix("run.")}
+        return RUN_ENDED, {"runId": run_id, "status": event.type.removeprefix("run."), **_why(event)}
     if event.type == NodeSuspended.type:
         asked = {name: event.payload[name] for name in ("nodeId", "interruptId", "kind")}
         return RUN_WAITING, {"runId": run_id, **asked}
     return None
+
+
+def _why(event: Recorded) -> JSONObject:
+    """The node that failed the run, and the code of its failure."""
+    node, code = event.payload.get("failedNodeId"), event.payload.get("error", {}).get("code")
+    return {name: value for name, value in {"failedNodeId": node, "code": code}.items() if value}
 
 
 def due(*, now: datetime, per_webhook: int, after: UUID | None = None) -> list[WebhookDelivery]:

@@ -24,6 +24,7 @@ import httpx
 import orjson
 from django.db import DatabaseError, close_old_connections, connection
 
+from memory import event_notes
 from memory.host import event_log, ids, outbound, request_ids, trace_context, vault, webhooks
 from memory.host.clock import Clock
 from memory.host.json_types import JSONObject
@@ -203,7 +204,8 @@ def body_of(delivery: WebhookDelivery, webhook: Webhook) -> JSONObject:
 
 
 def _logged(delivery: WebhookDelivery) -> JSONObject:
-    (found,) = event_log.read_many(delivery.tenant_id, [delivery.event_id] if delivery.event_id else []).values()
+    logged = event_log.read_many(delivery.tenant_id, [delivery.event_id] if delivery.event_id else []).values()
+    (found,) = event_notes.with_stated_nodes(delivery.tenant_id, list(logged))
     of_tenant = {"runId": ids.wire("tenant", delivery.tenant_id)} if found.run_id == delivery.tenant_id else {}
     return event_document(found) | of_tenant
 

@@ -330,7 +330,12 @@ def agent(ctx: NodeContext) -> Outcome:
     tools = [tool for tool in TOOLS if tool in allowed]
     outcome = converse(ctx, Conversation(messages, agent_id, memory_ref, tools), answers)
     if isinstance(outcome, Done):
-        runs.note(ctx.run, AgentReasoned(agent_id), AgentDecided(agent_id, ANSWERED), now=ctx.now)
+        runs.note(
+            ctx.run,
+            AgentReasoned(agent_id, node_id=ctx.node_id),
+            AgentDecided(agent_id, ANSWERED, ctx.node_id),
+            now=ctx.now,
+        )
     return outcome
 
 

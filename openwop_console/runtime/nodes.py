@@ -101,7 +101,8 @@ def dispatch(ctx: NodeContext) -> Outcome:
     """
     agent_id = str(ctx.agent.get("agentId", ""))
     registry.resolve(ctx.run, ArtifactKind.AGENT, agent_id, node_id=ctx.node_id, now=ctx.now)
-    runs.note(ctx.run, AgentReasoned(agent_id), AgentDecided(agent_id, TAKEN), now=ctx.now)
+    facts = AgentReasoned(agent_id, node_id=ctx.node_id), AgentDecided(agent_id, TAKEN, ctx.node_id)
+    runs.note(ctx.run, *facts, now=ctx.now)
     return Done(outputs={"decision": TAKEN})
 
 

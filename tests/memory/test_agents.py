@@ -523,6 +523,7 @@ def test_a_dispatched_agent_is_on_the_log_without_a_word_it_was_told(client: Cli
     schemas.check_payload("agentReasoned", said["agent.reasoned"])
     schemas.check_payload("agentDecided", said["agent.decided"])
     assert said["agent.reasoned"]["agentId"] == said["agent.decided"]["agentId"] == AGENT
+    assert said["agent.reasoned"]["nodeId"] == said["agent.decided"]["nodeId"] == said["node.completed"]["nodeId"]
     assert "T-1" not in str(told)
     installed = registry.current(building.tenant().id, ArtifactKind.AGENT, AGENT)
     assert [use.run_id for use in registry.uses_of(building.tenant().id, [installed.id])] == [run.id]

@@ -8,12 +8,15 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import passes
+from memory import external_runs, passes
+from memory.entry_drafts import EntryDraft
 from memory.forget import execution
 from memory.host import event_log, ids, tenancy, webhooks
 from memory.host.events import WorkspaceUpdated
 from memory.host.models import OutboxEvent, Run
+from memory.origins import Origin
 from memory.passes import PassOrder
+from openwop_console.process import webhook_sender
 from openwop_console.runtime import replay, run_operations
 from openwop_console.runtime.replay import ForkRequest, Overlay
 from openwop_console.runtime.run_operations import RunRequest
@@ -78,6 +81,20 @@ def test_every_type_of_a_run_s_log_is_told_as_it_stands_there() -> None:
     assert not OutboxEvent.objects.exists()
 
 
+def test_the_node_that_wrote_is_told_whether_this_host_saw_it_or_its_agent_says_so() -> None:
+    building.install("acme", WORKFLOW)
+    webhook = hooks.subscribe("memory.written")
+    owner = building.scope()
+    building.execute(owner, "hooked")
+    origin = Origin("langgraph", "run-7", node="plan")
+    external_runs.write_entry(owner, "notes", EntryDraft("Leo prefers tea."), origin, now=timezone.now())
+    bodies = [webhook_sender.body_of(each, webhook) for each in hooks.told(webhook)]
+    assert [(each["data"]["nodeId"], each["event"]["nodeId"]) for each in bodies] == [
+        ("remember", "remember"),
+        ("plan", "plan"),
+    ]
+
+
 @pytest.mark.engines
 def test_a_change_that_is_undone_is_told_to_nobody() -> None:
     webhook = hooks.subscribe("workspace.updated")
@@ -136,6 +153,15 @@ def test_a_run_that_waits_is_told_with_what_it_waits_for() -> None:
     data = made.announced["data"]
     assert (data["runId"], data["nodeId"], data["kind"]) == (ids.wire("run", run.id), "gate", "approval")
     assert data["interruptId"].startswith("int_")
+
+
+def test_a_run_that_failed_is_told_with_its_node_and_the_code() -> None:
+    building.install("acme", building.definition("breaks", building.node("call", "core.fail", {"code": "no_luck"})))
+    webhook = hooks.subscribe("run.ended")
+    run = building.execute(building.scope(), "breaks")
+    (made,) = hooks.told(webhook)
+    failed = {"runId": ids.wire("run", run.id), "status": "failed", "failedNodeId": "call", "code": "no_luck"}
+    assert made.announced["data"] == failed
 
 
 @pytest.mark.engines
