@@ -262,7 +262,7 @@ def _of_chain(tenant_id: UUID, chain: JSONMapping) -> Found:
         definition = workflow_of(chain)
         for problem in workflows.problems_of(_sample_of(definition)):
             yield _place(problem["field"]), problem["message"]
-        for path, message in [*_of_connections(definition), *_of_placeholders(definition)]:
+        for path, message in _of_placeholders(definition):
             yield _place(path), message
 
 
@@ -295,15 +295,6 @@ def _of_default(path: str, schema: object) -> Found:
     if isinstance(schema, dict) and "default" in schema:
         wrong = json_schemas.problems(schema, schema["default"], field=f"{path}.default")
         yield from ((problem["field"], problem["message"]) for problem in wrong)
-
-
-def _of_connections(definition: JSONMapping) -> Found:
-    """Inputs connected to a node that does not exist."""
-    ids = {node["id"] for node in definition["nodes"]}
-    for at, node in enumerate(definition["nodes"]):
-        for name, port in node["inputs"].items():
-            if port["type"] == "connection" and port.get("nodeId") not in ids:
-                yield f"$.nodes[{at}].inputs.{name}", "names a node that is not there"
 
 
 def _of_placeholders(definition: JSONMapping) -> Found:

@@ -71,7 +71,7 @@ def _graph_problems(definition: JSONObject) -> ErrorList:
     return errors or [
         *_config_problems(definition),
         *_expression_problems(definition),
-        *_cycle_problems(definition),
+        *(_cycle_problems(definition) or _connection_problems(definition)),
         *_option_problems(definition),
     ]
 
@@ -116,6 +116,33 @@ def _cycle_problems(definition: JSONObject) -> ErrorList:
     except CycleError:
         return [{"field": "$.edges", "message": "lead in a circle"}]
     return []
+
+
+def _connection_problems(definition: JSONObject) -> ErrorList:
+    """Inputs that are outputs of a node that is not there, or that no path of edges leads from."""
+    nodes, before = {node["id"] for node in definition["nodes"]}, _ancestors(definition)
+    errors = []
+    for at, node in enumerate(definition["nodes"]):
+        for name, port in node["inputs"].items():
+            field = f"$.nodes[{at}].inputs.{name}"
+            if port["type"] != "connection":
+                continue
+            if port["nodeId"] not in nodes:
+                errors.append({"field": field, "message": "names a node that is not there"})
+            elif port["nodeId"] not in before[node["id"]] and not port.get("optional"):
+                errors.append({"field": field, "message": "names a node that does not come before"})
+    return errors
+
+
+def _ancestors(definition: JSONObject) -> dict[str, set[str]]:
+    """Of each node those that edges lead from to it, directly or over others. The definition has no circle."""
+    sources: dict[str, set[str]] = {node["id"]: set() for node in definition["nodes"]}
+    for edge in definition["edges"]:
+        sources[edge["targetNodeId"]].add(edge["sourceNodeId"])
+    found: dict[str, set[str]] = {}
+    for node_id in order_of(definition):
+        found[node_id] = sources[node_id].union(*(found[each] for each in sources[node_id]))
+    return found
 
 
 def order_of(definition: JSONObject) -> list[str]:

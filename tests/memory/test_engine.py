@@ -200,6 +200,16 @@ def test_one_worker_has_a_run_at_a_time() -> None:
     assert not runs.claim(run.tenant_id, run.id, holder="b", now=now)
 
 
+def taking(node_id: str, source: str, **more: Any) -> dict[str, Any]:
+    """A node that takes an output of another one."""
+    port = {"type": "connection", "nodeId": source, "outputKey": "text", **more}
+    return building.node(node_id, "core.noop") | {"inputs": {"text": port}}
+
+
+def test_an_input_from_a_node_that_may_not_have_run_is_installed_where_it_is_optional() -> None:
+    workflows.check(building.definition("flow", taking("a", "b", optional=True), building.node("b", "core.noop")))
+
+
 @pytest.mark.parametrize(
     ("change", "field"),
     [
@@ -211,6 +221,9 @@ def test_one_worker_has_a_run_at_a_time() -> None:
         ({"edges": [{"id": "e", "sourceNodeId": "a", "targetNodeId": "zz"}]}, "$.edges[0]"),
         ({"edges": [{"id": "e", "sourceNodeId": "a", "targetNodeId": "a"}]}, "$.edges"),
         ({"edges": [{"id": "e", "sourceNodeId": "a", "targetNodeId": "a", "condition": {}}]}, "$.edges[0].condition"),
+        ({"nodes": [taking("a", "gone")]}, "$.nodes[0].inputs.text"),
+        ({"nodes": [taking("a", "b"), building.node("b", "core.noop")]}, "$.nodes[0].inputs.text"),
+        ({"nodes": [taking("a", "gone", optional=True)]}, "$.nodes[0].inputs.text"),
     ],
 )
 def test_a_definition_this_host_could_not_execute_is_not_installed(change: dict[str, Any], field: str) -> None:
