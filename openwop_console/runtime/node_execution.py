@@ -335,8 +335,10 @@ def _check_agent(position: Position, now: datetime) -> None:
 
 
 def _redacted_failure(run: Run, problem: NodeFailure | Refusal) -> Failure:
-    """The node's failure, redacted now, because its rollback removes the record of the secrets it resolved."""
-    return Failure(problem.code, redaction.for_run(run.tenant_id, run.id).redact(problem.message).text)
+    """The node's failure, redacted now, because its rollback removes the record of the secrets it resolved. That of a
+    refusal names the fields that it is about."""
+    message = problem.in_words if isinstance(problem, Refusal) else problem.message
+    return Failure(problem.code, redaction.for_run(run.tenant_id, run.id).redact(message).text)
 
 
 def _context(position: Position, step: Step, memory: RunMemory, now: datetime) -> NodeContext:

@@ -267,6 +267,12 @@ def test_a_run_reads_the_workspace_as_it_stood_at_its_creation() -> None:
     assert [(noted["path"], noted["version"]) for noted in done.workspace] == [("a.md", 1)]
 
 
+def test_a_node_that_writes_at_a_bad_path_fails_and_names_the_field() -> None:
+    run = building.advance(created(building.scope(), writer("a b?.md", "text")))
+    assert run.error
+    assert run.error["message"].startswith("The file cannot be stored. (path ")
+
+
 @pytest.mark.engines
 def test_a_run_reads_its_own_writes_and_they_stand_on_its_log_by_node() -> None:
     acme = building.scope()
