@@ -125,6 +125,9 @@ ENTRY = also(
     address=ADDRESS,
     origin=ORIGIN,
     memoryRef=TEXT,
+    runId=TEXT,
+    nodeId=TEXT,
+    agentId=TEXT,
 )
 MEMORY_PAGE = also(
     closed(
@@ -468,16 +471,27 @@ def entry_of(row: "MemoryEntry") -> JSONObject:
 
 
 def page_document(page: LedgerPage, memory_ref: str) -> JSONObject:
-    """A page of one ref, or of any: each entry then says its own."""
+    """A page of one ref, whose entries have the form of the contract, or of any: each entry then says its ref, and who
+    wrote it."""
     return {
         "memoryRef": memory_ref or None,
-        "entries": [entry_of(row) | ({} if memory_ref else {"memoryRef": row.memory_ref}) for row in page.entries],
+        "entries": [entry_of(row) | ({} if memory_ref else _place_document(row)) for row in page.entries],
         "total": page.total,
         "totalIsExact": page.total_is_exact,
         "next": cursor("mem", page.after),
         **({"ranking": page.meaning.ranking} if page.meaning else {}),
         **({"rankingReason": page.meaning.reason} if page.meaning and page.meaning.reason else {}),
     }
+
+
+def _place_document(row: "MemoryEntry") -> JSONObject:
+    """The ref of the entry, and the run, node and agent that wrote it; the node of a run elsewhere is the stated one.
+    The address of an entry says its agent."""
+    if row.address:
+        return {"memoryRef": row.memory_ref}
+    named = {"nodeId": row.node_id or (row.origin.node if row.origin else ""), "agentId": row.agent_id}
+    written_by = {"runId": ids.wire("run", row.run_id), **{name: text for name, text in named.items() if text}}
+    return {"memoryRef": row.memory_ref, **written_by}
 
 
 def file_document(file: WorkspaceFile) -> JSONObject:

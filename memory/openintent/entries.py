@@ -25,7 +25,7 @@ from memory.host.models import Tenant
 from memory.host.tenancy import TenantScope
 from memory.ledger.addressed import NewAddressedEntry
 from memory.ledger.entries import AddressedValue, StatedWrite
-from memory.models import Agent, LineageKind, Task
+from memory.models import Agent, EntryOrigin, LineageKind, Task
 from memory.models.work import ENDED
 from memory.openintent import access, namespaces, work
 from memory.openintent.access import Caller
@@ -108,6 +108,12 @@ def entry_document(row: "EntryAddress", *, inherited_from: str = "") -> JSONObje
     if inherited_from:
         document["inherited_from"] = inherited_from
     return document
+
+
+def stated_origin(row: "EntryAddress") -> JSONObject:
+    """What an agent elsewhere states of the last write of the entry, as a member of its document."""
+    found = EntryOrigin.objects.of(row.tenant_id).filter(entry_id=row.id, current=True).first()
+    return {"stated_origin": found.origin.document} if found else {}
 
 
 # What of an entry can be stored: how large its value is, and that its end lies ahead (R12, R18).

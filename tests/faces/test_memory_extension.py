@@ -47,6 +47,9 @@ def test_a_page_of_the_ledger_honours_every_filter_and_pages_to_its_end(client: 
 def test_an_entry_says_which_node_of_which_run_wrote_it(client: Client) -> None:
     kept = building.remember("acme", "who wrote this?")
     found = client.get(f"/v1/host/console/memory/{kept.entries[0]}", **building.headers()).json()
+    [listed] = client.get("/v1/host/console/memory", **building.headers()).json()["entries"]
+    written_by = (f"run_{kept.run.id.hex}", "remember-1", "acme.writer")
+    assert tuple(listed[name] for name in ("runId", "nodeId", "agentId")) == written_by
     assert found["provenance"]["verdict"] == "node"
     [write] = found["provenance"]["writes"]
     assert (write["nodeId"], write["runId"]) == ("remember-1", f"run_{kept.run.id.hex}")

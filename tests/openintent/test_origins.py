@@ -156,6 +156,8 @@ def test_two_tenants_put_at_the_same_address(client: Client, agent: Agent) -> No
 def test_an_entry_shows_the_origin_that_its_agent_states(agent: Agent, method: str) -> None:
     made = agent.ask(method, "/api/v1/memory", {**PLACE, "value": {"n": 1}, "origin": ORIGIN})
     assert made.status_code == 201
+    read = agent.ask("GET", f"/api/v1/memory/{made.json()['id']}").json()
+    assert made.json()["stated_origin"] == read["stated_origin"] == ORIGIN
     found = agent.provenance(made.json()["id"])
     assert (found["verdict"], found["origin"]) == ("stated", ORIGIN)
     [write] = found["writes"]
@@ -176,6 +178,7 @@ def test_every_write_of_an_entry_has_its_own_origin_and_the_last_decides(agent: 
     assert len({write["runId"] for write in found["writes"]}) == 2
     assert found["origin"] == {"system": "cron", "node": "night"}
     agent.put({"n": 4})
+    assert "stated_origin" not in agent.ask("GET", path).json()
     last = agent.provenance(entry["id"])
     assert "origin" not in last
     assert last["verdict"] != "stated"

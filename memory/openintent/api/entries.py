@@ -136,8 +136,8 @@ def memory(request: Request) -> HttpResponse:
     else:
         row = entries.create(caller, given, origin=origin, now=now)
     if not is_new:
-        return entry_response(row)
-    answer = entry_response(row, status=CREATED)
+        return entry_response(row, stated=origin is not None)
+    answer = entry_response(row, stated=origin is not None, status=CREATED)
     answer["Location"] = f"/api/v1/memory/{ids.wire('mem', row.id)}"
     return answer
 
@@ -163,7 +163,7 @@ def entry(request: Request, entry_id: str) -> HttpResponse:
     """One entry. A change needs its version in ``If-Match``; a deletion is held to it when it is there."""
     caller, key, now = caller_of_entries(request), ids.parse("mem", entry_id), timezone.now()
     if request.method == "GET":
-        return entry_response(entries.get(caller, key, now=now))
+        return entry_response(entries.get(caller, key, now=now), stated=True)
     with permitted_first(lambda: entries.require_change(caller, key, now=now)):
         version = version_of(request)
         if request.method == "DELETE":
@@ -173,12 +173,14 @@ def entry(request: Request, entry_id: str) -> HttpResponse:
             raise PreconditionRequired
         body = checked(EntryUpdate, request.data)
     origin = body.validated_data.get("origin")
-    return entry_response(entries.update(caller, key, version, body.named_fields(), origin=origin, now=now))
+    row = entries.update(caller, key, version, body.named_fields(), origin=origin, now=now)
+    return entry_response(row, stated=origin is not None)
 
 
-def entry_response(row: "EntryAddress", *, status: int = 200) -> HttpResponse:
-    """The full entry, with its version as ``ETag`` (R49)."""
-    return json_response(entry_document(row), status=status, headers={"ETag": f'"{row.version}"'})
+def entry_response(row: "EntryAddress", *, stated: bool, status: int = 200) -> HttpResponse:
+    """The full entry, with its version as ``ETag`` (R49); with ``stated`` also the origin of its last write."""
+    document = entry_document(row) | (entries.stated_origin(row) if stated else {})
+    return json_response(document, status=status, headers={"ETag": f'"{row.version}"'})
 
 
 def version_of(request: Request) -> int | None:
@@ -251,6 +253,7 @@ class KnownItem(NewItem):
     memory_ref = Ignored()
     run_id = Ignored()
     node_id = Ignored()
+    stated_origin = Ignored()
 
     def validate(self, attrs: dict[str, object]) -> dict[str, object]:
         """Its address is not made here, and so cannot be wrong."""

@@ -63,6 +63,7 @@ ENTRY = also(
     ),
     value_unreadable={"const": True},
     inherited_from=STRING,
+    stated_origin=ORIGIN,
     score={"type": "number"},
 )
 ENTRIES = also(
@@ -278,7 +279,9 @@ ITEM: Schema = {
         "expires_at": MAYBE,
         "curated_by": MAYBE,
         "origin": nullable(ORIGIN),
-        **dict.fromkeys(("created_by", "created_at", "updated_at", "memory_ref", "run_id", "node_id"), ANY),
+        **dict.fromkeys(
+            ("created_by", "created_at", "updated_at", "memory_ref", "run_id", "node_id", "stated_origin"), ANY
+        ),
     },
 }
 BATCH: Schema = {
