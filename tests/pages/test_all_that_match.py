@@ -14,8 +14,8 @@ from memory import entry_selection, ledger, ledger_search, passes, tasks
 from memory.addresses import Address, Tier
 from memory.entry_drafts import MAX_TAGS
 from memory.entry_selection import Matching
-from memory.host import audit, ids
-from memory.host.errors import Conflict
+from memory.host import audit, ids, vault
+from memory.host.errors import Conflict, Unprocessable
 from memory.host.models import Membership
 from memory.ledger.entries import AddressedValue
 from memory.ledger_search import LedgerFilter
@@ -345,17 +345,29 @@ def test_an_entry_without_room_for_a_tag_is_skipped(number: int) -> None:
 
 
 @pytest.mark.usefixtures("small")
-def test_a_filter_that_named_somebody_who_was_forgotten_changes_nothing() -> None:
-    written(*(f"note {number} of [FORGOTTEN]" for number in range(5)), subject="marta")
+@pytest.mark.parametrize("place", ["filter", "tag"])
+def test_a_filter_or_a_tag_that_named_somebody_who_was_forgotten_changes_nothing(place: str) -> None:
+    written(*(f"note {number} of [FORGOTTEN]" for number in range(5)))
     scope, now = building.scope(), timezone.now()
-    work = entry_selection.apply_to_all(
-        scope, "retire", Matching.now(scope, LedgerFilter(subject="marta")), reason="", now=now
-    )
+    work = entry_selection.apply_to_all(scope, "tag", Matching.now(scope, LedgerFilter()), tag="quarter", now=now)
     assert isinstance(work, Pass)
-    work.options["filter"]["subject"] = "[FORGOTTEN]"
-    with pytest.raises(Conflict):
-        entry_selection.carry_out(work, clock=timezone.now)
-    assert retired() == set()
+    begun = passes.claim(work.tenant_id, work.id, holder="test/1", now=now)
+    assert begun
+    begun.options[place] = {"text": "[FORGOTTEN]"} if place == "filter" else "[FORGOTTEN]"
+    with pytest.raises(Conflict, match="was forgotten"):
+        entry_selection.carry_out(begun, clock=timezone.now)
+    assert not EntryTag.objects.exists()
+
+
+@pytest.mark.usefixtures("small")
+def test_a_secret_in_the_filter_or_the_tag_of_a_change_for_a_worker_is_refused_and_not_stored() -> None:
+    secret, scope, now = "sk-live-4eC39HqLyjWDarjtT1zdp7dc", building.scope(), timezone.now()
+    written(*(f"note {number}" for number in range(5)), memory_ref=secret)
+    vault.store_secret(scope.tenant_id, "stripe", secret, now=now)
+    for wanted, tag in ((LedgerFilter(memory_ref=secret), "quarter"), (LedgerFilter(), secret)):
+        with pytest.raises(Unprocessable):
+            entry_selection.apply_to_all(scope, "tag", Matching.now(scope, wanted), tag=tag, now=now)
+    assert not Pass.objects.filter(kind=entry_selection.KIND).exists()
 
 
 @pytest.mark.engines

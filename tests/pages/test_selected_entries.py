@@ -197,18 +197,28 @@ def test_where_not_all_is_looked_at_the_page_says_so_and_its_file_has_every_read
     assert {each["entriesRead"] for each in told} == {2}
 
 
+def test_who_may_not_read_runs_gets_neither_the_page_nor_a_file_of_who_read_entries(sign_in: SignIn) -> None:
+    auditor = sign_in(role="auditor")
+    for query in ("", "?format=csv"):
+        assert auditor.get(f"/memory/reach{query}").status_code == 403
+
+
 @pytest.mark.engines
 def test_what_entries_were_merged_into_and_distilled_from_in_turn_is_listed(ada: Client) -> None:
     made = archiving.distilled("acme", "price is 5", "color is red")
     source = archives.sources_of(bytes(made.body))[0]
     assert made.entry_id
     above = archiving.archive("acme", [("all of it", [made.entry_id])], memory_ref="above")
-    (merged,) = (ids.parse("mem", each) for each in written("price is 5, they say"))
+    merged, gone = (ids.parse("mem", each) for each in written("price is 5, they say", "price was 5"))
     assert merged
-    provenance.record(made.tenant_id, [Descent(source, merged, "merged")], pass_id=None, now=timezone.now())
+    assert gone
+    descents = [Descent(source, each, "merged") for each in (merged, gone)]
+    provenance.record(made.tenant_id, descents, pass_id=None, now=timezone.now())
+    ledger.retirement.retire_entry(building.scope(), gone, reason="", now=timezone.now())
     shown = body_of(ada.get(f"/memory/{ids.wire('mem', source)}/retire"))
     for linked in (ids.wire("arc", made.id), ids.wire("arc", above.id), ids.wire("mem", merged)):
         assert f'/{linked}"' in shown, linked
+    assert ids.wire("mem", gone) not in shown, "it is retired already"
 
 
 def test_to_retire_what_nothing_has_read_leads_back_to_the_list(ada: Client) -> None:
@@ -360,4 +370,5 @@ def test_who_may_not_forget_is_not_offered_it(sign_in: SignIn) -> None:
     operator = sign_in(role="operator")
     listed = body_of(operator.get("/memory"))
     assert ('value="retire"' in listed, 'value="forget"' in listed) == (True, False)
-    assert operator.get("/memory/selected", {"action": "forget", "id": made}).status_code == 403
+    for chosen in ({"id": made}, {"all": "yes", "matching": "subject=Marta"}):
+        assert operator.get("/memory/selected", {"action": "forget", **chosen}).status_code == 403
