@@ -100,15 +100,20 @@ def test_what_was_committed_stands_when_a_waiter_is_killed_as_it_is_woken(
     if sql.is_postgres():
         pytest.skip("PostgreSQL knows who is gone")
     settings.OPENWOP_DATA_DIR = tmp_path
-    waiter, write = Waiter(Topic.EVENTS), os.write
+    waiter, write, failed = Waiter(Topic.EVENTS), os.write, []
     waiter.wait(0)
 
     def write_to_nobody(pipe: int, data: bytes) -> int:
         waiter.close()
-        return write(pipe, data)
+        try:
+            return write(pipe, data)
+        except OSError as problem:
+            failed.append(problem)
+            raise
 
     monkeypatch.setattr(os, "write", write_to_nobody)
     wakeups.wake(Topic.EVENTS)
+    assert len(failed) == 1, "the waiter was to be woken, and was gone"
 
 
 def test_a_worker_fetches_a_task_as_soon_as_it_is_queued(monkeypatch: pytest.MonkeyPatch) -> None:

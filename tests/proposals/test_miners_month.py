@@ -193,7 +193,9 @@ def test_this_host_would_install_what_was_found() -> None:
     month = Month(random.Random(1))
     for plant in (chains, prompts, habits, agents):
         plant(month)
-    for finding in found(month.traces(), now=NOW):
+    findings = found(month.traces(), now=NOW)
+    assert len(findings) == len(PLANTED)
+    for finding in findings:
         artifacts.require_valid(tenant.id, finding.kind, finding.artifact)
 
 
