@@ -176,6 +176,31 @@ def test_an_archive_that_is_stored_while_its_source_is_being_withdrawn_goes_with
     assert {row.target for row in taken} == {ids.wire("arc", row.id) for row in (first, *late)}
 
 
+def test_of_two_who_withdraw_an_archive_at_once_the_later_is_told_and_not_recorded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    acme, now = building.scope(), timezone.now()
+    made, withdraw = archiving.archive("acme", [("PELICAN is the password", [])]), archives.withdraw
+
+    def withdrawn_before(*given: Any, **named: Any) -> int:
+        withdraw(*given, **{**named, "now": now - timedelta(seconds=1)})
+        return withdraw(*given, **named)
+
+    monkeypatch.setattr(archives, "withdraw", withdrawn_before)
+    with pytest.raises(Gone):
+        archives.withdraw_for_person(acme, made.id, reason="planted", distil_anew=False, now=now)
+    assert audit.newest(acme.tenant_id, audit.AuditFilter(action="archive.withdrawn")) == []
+
+
+def test_what_an_endpoint_made_for_a_ref_goes_with_its_archive_and_another_tenant_s_stays() -> None:
+    made, now = archiving.archive("acme", [("PELICAN is the password", [])]), timezone.now()
+    for slug in ("acme", "globex"):
+        archives.cache_answer(building.ref(building.scope(slug), "notes"), "a" * 64, "made", now=now)
+    archives.withdraw(made.tenant_id, [made.id], archives.REQUESTED, now=now)
+    assert archives.cached_answer(made.tenant_id, "a" * 64) is None
+    assert archives.cached_answer(building.tenant("globex").id, "a" * 64) == "made"
+
+
 # --- the end of their time ------------------------------------------------------------------------------------------
 
 

@@ -226,7 +226,7 @@ def test_a_run_that_lasts_too_long_has_failed_and_says_what_was_breached() -> No
     assert breached.payload["observed"] > 1500
 
 
-def test_a_run_executes_no_more_nodes_than_its_recursion_limit() -> None:
+def test_a_run_executes_no_more_nodes_than_its_recursion_limit_or_the_host_s(monkeypatch: pytest.MonkeyPatch) -> None:
     nodes = [noop(f"n{number}") for number in range(4)]
     edges = [(f"n{number}", f"n{number + 1}") for number in range(3)]
     run = building.advance(started(graph("many", nodes, *edges), configurable={"recursionLimit": 3}))
@@ -234,6 +234,9 @@ def test_a_run_executes_no_more_nodes_than_its_recursion_limit() -> None:
     assert happened(run, "node.completed") == ["n0", "n1", "n2"]
     breached = next(event for event in event_log.read(run.tenant_id, run.id) if event.type == "cap.breached")
     assert breached.payload == {"kind": "node-executions", "limit": 3, "observed": 4, "nodeId": "n3"}
+    monkeypatch.setattr(run_operations, "MAX_NODE_EXECUTIONS", 2)
+    capped = building.advance(started(graph("many", nodes, *edges), configurable={"recursionLimit": 3}))
+    assert payloads(capped, "cap.breached")[0]["limit"] == 2
 
 
 def test_an_expression_port_looks_at_variables_inputs_and_nodes() -> None:

@@ -18,7 +18,8 @@ def test_columns_are_chosen_and_kept_and_the_filter_stays(ada: Client) -> None:
     assert all(f">{head}</th>" in body_of(ada.get("/memory")) for head in ("Agent and ref", "Written by", "Expires"))
     answer = ada.get("/memory?tag=red&columns=chosen&column=created&column=agent&column=nonsense")
     assert answer["Location"] == "/memory?tag=red"
-    assert answer.cookies["columns"].value == "agent.created"
+    kept = answer.cookies["columns"]
+    assert (kept.value, kept["samesite"], kept["httponly"]) == ("agent.created", "Lax", True)
     shown = body_of(ada.get("/memory?tag=red"))
     assert ">Agent and ref</th>" in shown
     assert ">Written by</th>" not in shown

@@ -149,7 +149,7 @@ def test_hostile_content_is_text_and_nothing_else(ada: Client) -> None:
     assert "<b>tag</b>" not in shown
 
 
-def test_a_file_has_every_entry_and_honours_the_filter(ada: Client) -> None:
+def test_a_file_has_every_entry_and_honours_the_filter(ada: Client, sign_in: SignIn) -> None:
     written(60)
     building.remember("acme", "another", memory_ref="elsewhere")
     found = json.loads(page(ada, "/memory?format=json&q=note"))
@@ -157,6 +157,8 @@ def test_a_file_has_every_entry_and_honours_the_filter(ada: Client) -> None:
     assert len(found["entries"]) == 60
     rows = list(csv.DictReader(io.StringIO(page(ada, "/memory?format=csv&q=another"))))
     assert [row["content"] for row in rows] == ["another"]
+    auditor = sign_in(role="auditor")
+    assert [auditor.get(f"/memory?format={each}").status_code for each in ("json", "csv")] == [403, 403]
 
 
 def test_no_cell_of_a_file_is_a_formula(ada: Client) -> None:

@@ -77,6 +77,8 @@ def test_a_view_without_a_name_or_a_filter_is_refused_in_words(ada: Client) -> N
         answer = ada.post("/memory/views", {"name": name, "query": query})
         assert answer.status_code == 422, name
         assert not SavedFilter.objects.exists(), name
+    assert ada.post("/memory/views", {"name": "None", "query": "state=nonsense"}).status_code == 400
+    assert not SavedFilter.objects.exists()
 
 
 def test_a_view_of_the_inbox_is_none_of_the_ledger(ada: Client) -> None:
