@@ -225,6 +225,9 @@ def test_the_log_of_deliveries_is_paged_and_a_delivery_is_sent_again() -> None:
     assert "Marta" not in json.dumps([first, second])
     again = ask("POST", f"{log}/{older}:redeliver", owner)
     assert (again.status_code, again.json()["id"], again.json()["state"]) == (200, older, "pending")
+    assert webhooks.claim(hooks.told(webhook)[0], holder="sender", now=timezone.now())
+    again = ask("POST", f"{log}/{older}:redeliver", owner)
+    assert again.json()["attempts"] == 1, "an attempt that is under way is not made twice"
     assert ask("GET", log, globex).status_code == 404
     assert ask("POST", f"{log}/{older}:redeliver", globex).status_code == 404
     assert ask("POST", f"{log}/dlv_{'0' * 32}:redeliver", owner).status_code == 404

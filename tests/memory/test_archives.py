@@ -207,6 +207,7 @@ def test_what_an_endpoint_made_for_a_ref_goes_with_its_archive_and_another_tenan
 def test_an_archive_whose_time_is_over_is_withdrawn_and_says_so() -> None:
     now = timezone.now()
     old = archiving.distilled("acme", "old", now=now - timedelta(days=40))
+    archiving.distilled("acme", "middle", now=now - timedelta(days=5))
     young = archiving.distilled("acme", "young", now=now - timedelta(days=3))
     foreign = archiving.distilled("globex", "theirs", now=now - timedelta(days=31))
     assert archives.withdraw_expired(now=now) == 2

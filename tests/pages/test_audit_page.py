@@ -190,7 +190,7 @@ def test_the_audit_s_own_doors_are_shut_to_others(sign_in: SignIn) -> None:
 
 @pytest.mark.engines
 def test_the_log_is_filtered_by_action_and_time_on_the_page_in_its_files_and_over_the_api(ada: Client) -> None:
-    tenant, now = building.tenant(), timezone.now()
+    tenant, now = building.tenant(), timezone.now().replace(hour=0, minute=0, second=0, microsecond=0)
     for days, action in ((9, "old.act"), (5, "mid.act"), (5, "other.act"), (1, "mid.act")):
         audit.append(tenant.id, actor="host", action=action, now=now - timedelta(days=days))
     day = (now - timedelta(days=5)).date().isoformat()
@@ -207,6 +207,8 @@ def test_the_log_is_filtered_by_action_and_time_on_the_page_in_its_files_and_ove
     assert (len(found["records"]), found["total"], found["totalIsExact"]) == (1, 2, True)
     rest = api.get(f"{url}&before={found['next']}", HTTP_X_API_KEY=key).json()
     assert rest["records"][0]["occurredAt"] < found["records"][0]["occurredAt"]
+    before = f"/v1/host/console/audit?action=mid.act&until={day}T00:00:00Z"
+    assert api.get(before, HTTP_X_API_KEY=key).json()["total"] == 0, "it was done at midnight, and not before"
     assert "Nothing matches" in body_of(ada.get("/audit?action=none"))
 
 
