@@ -106,6 +106,15 @@ def requests(world: World, name: str, raw: dict[str, Any]) -> Iterator[Sent]:
         yield Sent(f"header {each}", address, body, {**headers, key: SECRET})
 
 
+def said(params: Any) -> str:
+    """The parameters of a statement as one text, those of many rows too."""
+    if isinstance(params, bytes | memoryview):
+        return bytes(params).decode(errors="replace")
+    if isinstance(params, dict):
+        params = list(params.values())
+    return "\n".join(map(said, params)) if isinstance(params, list | tuple) else str(params)
+
+
 @pytest.mark.timeout(900 if THOROUGH else 300)
 def test_SR1_no_operation_stores_a_secret_that_stands_in_the_place_of_a_text(acme: World) -> None:
     documented = {each["operationId"]: each for _, _, each in openapi.operations_in(openapi.document())}
@@ -115,18 +124,24 @@ def test_SR1_no_operation_stores_a_secret_that_stands_in_the_place_of_a_text(acm
         OPERATIONS[name][0].real(acme)
     vault.store_secret(acme.scope.tenant_id, "canary", SECRET, now=timezone.now())
     assert SECRET not in everything_stored()
-    stored, taken = [], set()
+    stored, taken, written = [], set(), [False]
+
+    def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        written[0] = written[0] or (not sql.startswith("SELECT") and SECRET in said(params))
+        return execute(sql, params, many, context)
+
     for name in names:
-        with building.undone():
+        with building.undone(), connection.execute_wrapper(note):
             for sent in requests(acme, name, documented[name]):
                 with transaction.atomic():
+                    written[0] = False
                     answer = acme.ask(OPERATIONS[name][1], sent.address, sent.body, **sent.headers)
+                    # Where no statement had it, nothing is looked through, which takes longer than the request.
+                    if written[0] and SECRET in everything_stored():
+                        stored.append(f"{name} {sent.where}: {answer.status_code}")
                     if answer.status_code < 300:
                         taken.add(name)
-                        stored += [f"{name} {sent.where}"] if SECRET in everything_stored() else []
                         transaction.set_rollback(True)
-            if SECRET in everything_stored():
-                stored.append(f"{name}, refused")
     assert stored == []
     assert len(taken) > 0.8 * len(names)
 

@@ -194,8 +194,17 @@ def test_after_a_change_of_the_key_valid_checkpoints_are_signed_anew_once_and_on
     monkeypatch.setattr(audit_chain, "PAGE", 1)
     with override_settings(SECRET_KEY_FALLBACKS=["only-for-tests"]):
         assert audit.sign_checkpoints_anew(now=NOW) == 0, "the same key twice"
+    sign = audit_chain.sign_anew
+
+    def fail_for_acme(tenant_id: UUID, **named: Any) -> Any:
+        assert tenant_id != acme, "this tenant's chain cannot be read"
+        return sign(tenant_id, **named)
+
     with override_settings(SECRET_KEY="another", SECRET_KEY_FALLBACKS=["only-for-tests", "another"]):
-        assert audit.sign_checkpoints_anew(now=NOW) == 2
+        monkeypatch.setattr(audit_chain, "sign_anew", fail_for_acme)
+        assert audit.sign_checkpoints_anew(now=NOW) == 1, "the other tenant's, all the same"
+        monkeypatch.setattr(audit_chain, "sign_anew", sign)
+        assert audit.sign_checkpoints_anew(now=NOW) == 1
         assert audit.sign_checkpoints_anew(now=NOW) == 0
     with override_settings(SECRET_KEY="another", SECRET_KEY_FALLBACKS=[]):
         current = signing.public_keys(signing.CHECKPOINTS)[0].key_id

@@ -69,8 +69,8 @@ UNREADABLE = {
     "": ["occurred_at = '20000-01-01 00:00:00+00'", "details = '[1]'", "details = 'null'"],
     "sqlite": [
         "occurred_at = 'x'",
-        "actor = CAST(X'ff' AS TEXT)",
         "actor = X'ff'",
+        "actor = CAST(X'ff' AS TEXT)",
         "entry_hash = X'ff'",
         """details = '{"a": "\\ud800"}'""",
         """details = '{"a": 1e999}'""",
@@ -88,6 +88,7 @@ def test_a_record_that_cannot_be_read_is_shown_as_such_and_hides_no_other(ada: C
         at = audit_chain.total(building.tenant().id) - 2
         tamper(f"UPDATE host_auditrecord SET {change} WHERE seq = {at}")
         broken[at] = change
+        assert ada.get("/audit").status_code == 200, change
     for path in ("/audit?group=request", "/audit?actor=host", *(f"/audit?actor=host&before={at}" for at in broken)):
         assert ada.get(path).status_code == 200, path
     page = body_of(ada.get("/audit"))
@@ -102,6 +103,9 @@ def test_a_record_that_cannot_be_read_is_shown_as_such_and_hides_no_other(ada: C
         assert records[at].get("unreadable") is True, change
         assert (results[at], results[at - 1], results[at + 1]) == ("unreadable", "allowed", "allowed"), change
         assert f"The chain breaks at record {at}" in verify(ada, first=at, last=at), change
+    if connection.vendor == "sqlite":  # whose numbers have no greatest
+        tamper("UPDATE host_auditrecord SET seq = 1e300 WHERE seq = 1")
+        assert len(body_of(ada.get("/audit?format=csv")).splitlines()) > len(broken)
 
 
 @pytest.mark.engines
