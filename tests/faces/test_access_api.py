@@ -54,6 +54,16 @@ def test_a_key_over_the_api_belongs_to_its_maker_unless_somebody_is_named() -> N
     assert ask("POST", KEYS, service, {"role": "viewer", "person": "gil@globex.example"}).status_code == 400
 
 
+def test_a_key_that_another_made_for_its_person_makes_and_rotates_no_key() -> None:
+    ada, ben = (building.operator(role="owner", email=f"{name}@acme.example") for name in ("ada", "ben"))
+    own = building.headers(owner=ada)
+    made = ask("POST", KEYS, own, {"role": "owner", "person": ben.email}).json()
+    of_ben = {"HTTP_X_API_KEY": made["key"]}
+    for address in (KEYS, f"{KEYS}/{made['id']}:rotate"):
+        answer = ask("POST", address, of_ben, {"role": "viewer"} if address == KEYS else None)
+        assert (answer.status_code, answer.json()["details"]) == (403, {"rule": "made-by-another"}), address
+
+
 def test_nobody_gives_more_than_they_have_and_a_bound_key_gives_nothing() -> None:
     building.operator(role="viewer", email="rosa@acme.example")
     owner = building.headers()

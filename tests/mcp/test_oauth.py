@@ -504,6 +504,9 @@ def test_who_manages_keys_sees_and_revokes_the_grants_of_all_and_others_their_ow
         assert "Desk of Ada" not in body_of(other.get("/settings"))
         assert other.post(address).status_code == 404
     assert program.status() == 200
+    building.key("acme")
+    no_grant = ids.wire("key", ApiKey.objects.get(client_id="").id)
+    assert owner.post(f"/settings/grants/{no_grant}/revoke").status_code == 404
     assert "Desk of Ada" in body_of(owner.get("/settings"))
     assert owner.post(address).status_code == 302
     assert program.status() == 401

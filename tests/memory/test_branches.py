@@ -179,20 +179,22 @@ def flaky(monkeypatch: pytest.MonkeyPatch, failures: int) -> None:
     monkeypatch.setitem(node_types._types, "core.noop", sometimes)
 
 
-def test_a_node_is_tried_again_after_a_wait_that_doubles_and_only_its_last_effects_stay(
+def test_a_node_is_tried_again_after_a_wait_that_doubles_to_a_bound_and_only_its_last_effects_stay(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    flaky(monkeypatch, 2)
+    flaky(monkeypatch, 3)
+    monkeypatch.setattr(run_operations, "LONGEST_RETRY_DELAY", timedelta(seconds=10))
     document = graph("again", [noop("a", settings={"maxRetries": 3, "retryDelayMs": 4000})])
     run, now = started(document), timezone.now()
     assert advance_at(run, now).status == "running"
     assert advance_at(run, now + timedelta(seconds=3)).status == "running"
     assert happened(run, "node.retried") == ["a"]
     assert advance_at(run, now + timedelta(seconds=5)).status == "running"
-    assert advance_at(run, now + timedelta(seconds=14)).status == "completed"
+    assert advance_at(run, now + timedelta(seconds=14)).status == "running"
+    assert advance_at(run, now + timedelta(seconds=25)).status == "completed"
     retried = [event.payload for event in event_log.read(run.tenant_id, run.id) if event.type == "node.retried"]
-    assert [(each["attempt"], each["delayMs"]) for each in retried] == [(1, 4000), (2, 8000)]
-    assert building.contents(building.scope()) == ["attempt 3"]
+    assert [(each["attempt"], each["delayMs"]) for each in retried] == [(1, 4000), (2, 8000), (3, 10_000)]
+    assert building.contents(building.scope()) == ["attempt 4"]
 
 
 def test_a_node_that_fails_to_the_end_says_how_often_it_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from memory import tasks
 from memory.host import audit, audit_access, audit_chain, event_log, ids, request_slots, signing, sql, vault
 from memory.host.errors import Forbidden, Invalid
 from memory.host.events import AuthorizationDecided, RunCompleted
-from memory.host.models import AuditCheckpoint, AuditRecord, Stream, WriteGuard
+from memory.host.models import AuditChain, AuditCheckpoint, AuditRecord, Stream, WriteGuard
 from openwop_console import discovery
 from openwop_console.process import scheduler
 from tests import building
@@ -169,6 +169,22 @@ def test_a_host_with_a_new_key_stands_by_what_the_one_before_signed_as_long_as_i
         assert verify(acme).intact
     with override_settings(SECRET_KEY="a third", SECRET_KEY_FALLBACKS=[]):
         assert verify(acme).forged == {9, 10}
+
+
+def test_an_act_that_another_request_records_meanwhile_is_recorded_once_and_later_again(
+    acme: UUID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    act, within, lock = {"actor": "ada", "action": "seen.once"}, timedelta(minutes=5), audit._locked_chain
+
+    def record_before(tenant_id: UUID) -> AuditChain:
+        monkeypatch.setattr(audit, "_locked_chain", lock)
+        audit.append(acme, **act, now=NOW)
+        return lock(tenant_id)
+
+    monkeypatch.setattr(audit, "_locked_chain", record_before)
+    assert audit.append_once(acme, within=within, **act, now=NOW) is None
+    assert audit.append_once(acme, within=within, **act, now=NOW + within)
+    assert AuditRecord.objects.filter(action="seen.once").count() == 2
 
 
 @pytest.mark.engines

@@ -18,7 +18,7 @@ from memory import memory_policy
 from memory.forget import execution
 from memory.host import vault
 from memory.host.errors import Invalid
-from memory.host.models import Run
+from memory.host.models import Run, SecretScope
 from memory.models import KeptCall
 from memory.text.redactor import Redactor
 from openwop_console.runtime import calls, engine, replay, run_operations
@@ -91,7 +91,10 @@ def test_the_model_is_asked_with_the_tenant_s_key_and_its_answer_is_for_the_node
     remember = building.remember_node("{{text}}")
     remember["inputs"] = {"text": {"type": "connection", "nodeId": "say", "outputKey": "text"}}
     install({**PROMPT, "maxTokens": 50}, remember)
-    run = building.execute(building.scope(), "chat", name="Ada")
+    scope = building.scope()
+    own = {"scope": SecretScope.USER, "owner": scope.principal.id}
+    vault.store_secret(scope.tenant_id, "model-key", "a person's own key", **own, now=timezone.now())
+    run = building.execute(scope, "chat", name="Ada")
     assert run.status == "completed", run.error
     (asked,) = model.asked
     assert (asked.path, asked.headers["authorization"]) == ("/v1/chat/completions", f"Bearer {KEY}")

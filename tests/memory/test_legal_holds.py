@@ -7,14 +7,14 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memory.forget import execution, holds
+from memory.forget import execution, holds, plans
 from memory.forget.erasers import entries
 from memory.forget.execution import Preview
 from memory.forget.journal import Erasure
 from memory.host import audit, ids
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound, SubjectOnHold
 from memory.host.tenancy import TenantScope
-from memory.models import ForgetHold, ForgetState
+from memory.models import ForgetHold, ForgetState, Pass
 from openwop_console import backups
 from tests import building
 from tests.memory.test_forgetting import carry_out
@@ -97,6 +97,29 @@ def test_a_forget_with_residue_is_not_run_again_while_its_subject_is_on_hold(mon
     hold(acme)
     with pytest.raises(SubjectOnHold):
         execution.retry(acme, asked.id, now=timezone.now())
+
+
+@pytest.mark.parametrize("what", ["put on hold", "confirmed"])
+def test_what_becomes_of_a_request_while_the_stores_are_searched_counts(
+    what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    acme = building.scope()
+    building.write_each(acme, f"write to {MARTA}")
+    found, search = preview_marta(acme), plans.plan_now
+
+    def search_meanwhile(*given: Any) -> Any:
+        monkeypatch.setattr(plans, "plan_now", search)
+        planned = search(*given)
+        if what == "confirmed":
+            confirm_marta(acme, found)
+        else:
+            hold(acme)
+        return planned
+
+    monkeypatch.setattr(plans, "plan_now", search_meanwhile)
+    with pytest.raises(Conflict, match="confirmed already" if what == "confirmed" else "hold"):
+        confirm_marta(acme, found)
+    assert Pass.objects.filter(kind=execution.KIND).count() == (what == "confirmed")
 
 
 @pytest.mark.engines
