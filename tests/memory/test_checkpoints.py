@@ -174,7 +174,8 @@ def test_a_host_with_a_new_key_stands_by_what_the_one_before_signed_as_long_as_i
 def test_an_act_that_another_request_records_meanwhile_is_recorded_once_and_later_again(
     acme: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    act, within, lock = {"actor": "ada", "action": "seen.once"}, timedelta(minutes=5), audit._locked_chain
+    act: dict[str, Any] = {"actor": "ada", "action": "seen.once"}
+    within, lock = timedelta(minutes=5), audit._locked_chain
 
     def record_before(tenant_id: UUID) -> AuditChain:
         monkeypatch.setattr(audit, "_locked_chain", lock)
