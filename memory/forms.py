@@ -533,19 +533,9 @@ class KeyForm(RoleForm):
         label="Expires on",
         required=False,
         widget=forms.DateInput(attrs={"type": "date"}),
-        help_text="In UTC. Left empty, only if it never expires.",
+        help_text="In UTC. Empty: never.",
     )
-    never_expires = forms.BooleanField(label="It never expires", required=False)
-    field_order = ("name", "role", "agents", "person", "expires_at", "never_expires")
-
-    def clean(self) -> Cleaned:
-        given: Cleaned = self.cleaned_data
-        never = given.pop("never_expires", False)
-        if "expires_at" in given and not given["expires_at"] and not never:
-            self.add_error("expires_at", "is required, or choose that the key never expires")
-        elif never and given.get("expires_at"):
-            self.add_error("expires_at", "is given, and it is chosen that the key never expires; choose one of them")
-        return given
+    field_order = ("name", "role", "agents", "person", "expires_at")
 
     def clean_agents(self) -> tuple[str, ...]:
         agents = tuple(dict.fromkeys(self.cleaned_data["agents"].replace(",", " ").split()))

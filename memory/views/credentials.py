@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TypeVar, cast
 from uuid import UUID
@@ -36,6 +36,7 @@ from memory.wire import instant
 REVOKE = "Revoke"
 FIELDS = {"expiresAt": "expires_at", "operator": "email"}
 CONNECT = "manifest:read"
+SUGGESTED_LIFE = timedelta(days=90)  # of a new key, in its form
 SESSION_COLUMNS = ("browser", "tenant", "network", "signedInAt", "expiresAt", "current")
 SECRET_COLUMNS = ("name", "scope", "owner", "version", "setAt", "lastUsedAt", "lastUsedBy")
 Row = TypeVar("Row")
@@ -120,7 +121,8 @@ def _submitted_key(request: HttpRequest, scope: TenantScope) -> tuple[KeyForm, N
 
 
 def _key_form(scope: TenantScope, given: object = None) -> KeyForm:
-    return KeyForm(given, roles=_roles_below(scope), initial={"role": "agent"})
+    suggested = {"role": "agent", "expires_at": timezone.now().date() + SUGGESTED_LIFE}
+    return KeyForm(given, roles=_roles_below(scope), initial=suggested)
 
 
 def _keys_page(

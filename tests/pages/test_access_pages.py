@@ -52,8 +52,8 @@ def operator_url(email: str) -> str:
 @pytest.mark.parametrize(
     ("page", "form", "field"),
     [
-        ("keys", {"name": "tok-93fb0c1d7e", "role": "viewer", "never_expires": "on"}, "name"),
-        ("keys", {"name": "n", "role": "viewer", "agents": "a, tok-93fb0c1d7e", "never_expires": "on"}, "agents"),
+        ("keys", {"name": "tok-93fb0c1d7e", "role": "viewer"}, "name"),
+        ("keys", {"name": "n", "role": "viewer", "agents": "a, tok-93fb0c1d7e"}, "agents"),
         ("operators", {"email": "tok-93fb0c1d7e@acme.example", "role": "viewer"}, "email"),
         ("secrets", {"name": "tok-93fb0c1d7e", "value": "another-value"}, "name"),
         ("webhooks", {"url": "https://x.example/tok-93fb0c1d7e", "events": "run.ended"}, "url"),
@@ -76,17 +76,19 @@ def test_all_that_is_wrong_with_a_webhook_stands_beside_its_fields_at_once(ada: 
     assert {*answer.context["form"].errors} == {"url", "tags", "events"}
 
 
-KEY = {"name": "x", "role": "viewer", "never_expires": "on"}
+KEY = {"name": "x", "role": "viewer"}
 
 
 # --- keys -----------------------------------------------------------------------------------------------------------
 
 
 def test_a_key_is_made_and_shown_once_and_opens_the_api_with_its_role(ada: Client) -> None:
-    form = {"name": "night agent", "role": "viewer", "agents": "a.one, a.two", "never_expires": "on"}
+    form = {"name": "night agent", "role": "viewer", "agents": "a.one, a.two"}
     answer = ada.post("/settings/keys", form)
     assert answer.status_code == 200
     assert "It never expires: revoke it" in body_of(answer)
+    soon = (timezone.now() + timedelta(days=90)).date()
+    assert f'value="{soon}"' in body_of(answer)  # the form suggests an end
     text = re.search(r"<code>(owk_[^<]+|[A-Za-z0-9_\-.]{30,})</code>", body_of(answer))
     assert text, body_of(answer)
     got = Client().get("/v1/host/console/memory?memoryRef=x", headers={"authorization": f"Bearer {text[1]}"})
@@ -177,11 +179,8 @@ def test_a_wrong_key_form_says_what_is_wrong_and_makes_nothing(ada: Client) -> N
         ({"role": "viewer", "expires_at": "2020-01-01"}, "must be in the future"),
         ({"role": "viewer", "person": "nobody@acme.example"}, "nobody"),
         ({"role": "viewer", "name": ""}, "Name: is required"),
-        ({"role": "viewer", "never_expires": ""}, "or choose that the key never expires"),
-        ({"role": "viewer", "expires_at": "2099-01-01", "never_expires": "on"}, "choose one of them"),
     ]:
-        never = {} if form.get("expires_at") else {"never_expires": "on"}
-        answer = ada.post("/settings/keys", {"name": "x", **never, **form})
+        answer = ada.post("/settings/keys", {"name": "x", **form})
         assert answer.status_code == 422, form
         assert says in body_of(answer), form
         assert ApiKey.objects.count() == 0, form

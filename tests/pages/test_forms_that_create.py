@@ -67,7 +67,7 @@ def renew_link(_: World, __: Client) -> Form:
     return [ids.wire("usr", both.id)], {}
 
 
-KEY = {"name": "night-agent", "role": "viewer", "never_expires": "on"}
+KEY = {"name": "night-agent", "role": "viewer"}
 # A form to send to each address where one creates something.
 FORMS: dict[str, Callable[[World, Client], Form]] = {
     "run-again": lambda world, _: ([ids.wire("run", world.run.id)], {}),
