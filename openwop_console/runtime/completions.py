@@ -40,6 +40,7 @@ MAX_TOKENS = 1024  # the default when the config sets none
 MOST_TOKENS = 32_768
 MOST_TURNS = 8
 MOST_FOUND = 10
+UNKNOWN_TOOL = "unknown"
 SEARCH_BUDGET = 2000  # tokens of memory that one search may bring into the conversation
 TEXT = {"type": "string", "minLength": 1}
 CONFIG = {
@@ -279,7 +280,10 @@ def _use_tool(ctx: NodeContext, conversation: Conversation, call: JSONObject) ->
 
     asked = _arguments(call)
     request = {"arguments": asked if asked is not None else call["arguments"]}
-    return Act(conversation.agent_id, tool_id or call["name"][:128] or "unnamed", request, do)
+    # The name goes on the log, which is never erased: one that the model made up may say anything, and is kept with the
+    # model's answer alone.
+    shown = call["name"] if call["name"] in {tool.name for tool in TOOLS.values()} else UNKNOWN_TOOL
+    return Act(conversation.agent_id, tool_id or shown, request, do)
 
 
 def _arguments(call: JSONObject) -> JSONObject | None:

@@ -59,7 +59,8 @@ CONFIGURABLE = {
     "properties": {
         "recursionLimit": {"type": "integer", "minimum": 1},
         "runTimeoutMs": {"type": "integer", "minimum": 1},
-        "model": {"type": "string", "minLength": 1},
+        # A name: it goes on the log, which holds no content.
+        "model": {"type": "string", "minLength": 1, "maxLength": 128, "pattern": r"^\S+$"},
         "temperature": {"type": "number", "minimum": 0, "maximum": 2},
         "maxTokens": {"type": "integer", "minimum": 1},
         "promptOverrides": {"type": "object", "additionalProperties": {"type": "string"}},

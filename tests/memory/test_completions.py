@@ -289,6 +289,20 @@ def test_a_tool_that_was_not_offered_or_is_misused_is_an_error_that_the_model_is
     assert building.contents(building.scope(), "helper/notes") == []
 
 
+def test_the_name_of_a_tool_that_a_model_makes_up_is_not_on_the_log(model: Server) -> None:
+    model.answers = serving.one_by_one(serving.uses(("Ana Quispe, ana@x.org", {})), serving.streams("Sorry."))
+    run = executed({**PROMPT, "tools": [SEARCH]}, agent=True)
+    assert [each["toolName"] for each in told(run, "agent.toolCalled")] == ["unknown"]
+    assert "ana" not in json.dumps([event.payload for event in log_of(run)]).lower()
+
+
+@pytest.mark.parametrize("named", ["Remember that Ana Quispe moved", "m" * 129])
+def test_a_model_that_a_run_names_is_a_name(model: Server, named: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        executed(PROMPT, configurable={"model": named})
+    assert [each["field"] for each in refused.value.details["errors"]] == ["configurable.model"]
+
+
 def test_a_node_whose_agent_may_not_use_a_tool_that_it_offers_is_not_executed(model: Server) -> None:
     building.install_agent("acme", {"agentId": AGENT, "toolAllowlist": [SEARCH]})
     assert failure_of(executed({**PROMPT, "tools": [SEARCH, WRITE]}, agent=True)) == "tool_not_allowed"
