@@ -25,7 +25,7 @@ from rest_framework.response import Response
 from rest_framework.settings import api_settings
 
 from memory.host import denials, errors, ids, pages, request_slots
-from memory.host.errors import Forbidden, Refusal
+from memory.host.errors import MOST_PROBLEMS, Forbidden, Refusal
 from memory.host.http import NulInBody
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import scope_of
@@ -240,7 +240,7 @@ def refusal_of(problem: Exception) -> Refusal:
     if isinstance(problem, Refusal):
         return problem
     if isinstance(problem, drf.ValidationError):
-        return errors.Invalid(errors=_field_errors(problem.detail))
+        return errors.Invalid(errors=_field_errors(problem.detail)[:MOST_PROBLEMS])
     if isinstance(problem, NulInBody):
         return errors.Invalid(str(problem.detail), errors=[{"field": problem.field, "message": "holds a NUL"}])
     if isinstance(problem, drf.ParseError):

@@ -5,6 +5,8 @@ A refusal carries a stable code, a message fit for a stranger, and details witho
 
 from typing import Any
 
+MOST_PROBLEMS = 200  # of a body that one answer names
+
 
 class Refusal(Exception):
     """The base of every expected refusal. ``code`` is stable; ``details`` holds no entry data."""

@@ -15,6 +15,7 @@ from jsonschema import Draft202012Validator, validators
 from jsonschema.exceptions import SchemaError, ValidationError
 from referencing import Registry
 
+from memory.host.errors import MOST_PROBLEMS
 from memory.host.json_types import JSONMapping, JSONObject
 
 REFERENCES = {"$ref", "$dynamicRef", "$recursiveRef"}
@@ -22,7 +23,6 @@ REFERENCES = {"$ref", "$dynamicRef", "$recursiveRef"}
 # doubles the time.
 UNEVALUATED = {"unevaluatedItems", "unevaluatedProperties"}
 NOT_OFFERED = {"patternProperties"} | UNEVALUATED | REFERENCES
-MOST_PROBLEMS = 200
 NOTHING_OUTSIDE: Registry[object] = Registry()
 
 

@@ -11,11 +11,12 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from memory.host import access
+from memory.host.errors import MOST_PROBLEMS
 from openwop_console import openapi
 from openwop_console.runtime import run_operations
 from proposals import lifecycle
 from tests import building
-from tests.budgets import THOROUGH
+from tests.budgets import THOROUGH, cpu_within
 from tests.peopled import BODIES, PREPARED, VERSIONED, Route, World, routes
 
 pytestmark = pytest.mark.django_db
@@ -122,6 +123,14 @@ def test_no_closed_body_takes_a_member_that_it_does_not_name(acme: World) -> Non
         if not is_refused(name, answer):
             taken[name] = answer.status_code
     assert taken == {}
+
+
+def test_a_body_with_problems_without_number_is_refused_in_a_moment_and_a_few_words(acme: World) -> None:
+    for body in ({"tags": [""] * 300_000}, {f"member{number}": 1 for number in range(60_000)}, {"tags": 0}):
+        with cpu_within(2):
+            answer = acme.ask("POST", "/v1/runs", {"workflowId": "openwop-smoke-noop", **body})
+        assert answer.status_code == 400
+        assert 0 < len(answer.json()["details"]["errors"]) <= MOST_PROBLEMS
 
 
 def test_a_verb_that_takes_no_body_takes_an_empty_one_alone(acme: World) -> None:

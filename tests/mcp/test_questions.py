@@ -13,7 +13,8 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from memory.host import api_keys, audit, ids, json_schemas, vault
+from memory.host import api_keys, audit, ids, vault
+from memory.host.errors import MOST_PROBLEMS
 from memory.host.models import Interrupt, Run
 from openwop_console.runtime import engine, streams
 from tests import building
@@ -219,7 +220,7 @@ def test_options_without_number_are_refused_in_a_moment(model: Models) -> None:
         for options in ([{"at": at} for at in range(4_000)], [0] * 40_000):
             refused = model().call("ask_human", question="Which?", options=options)
             assert (refused["isError"], refused["structuredContent"]["error"]) == (True, "validation_error")
-            assert 1 < len(refused["structuredContent"]["errors"]) <= json_schemas.MOST_PROBLEMS
+            assert 1 < len(refused["structuredContent"]["errors"]) <= MOST_PROBLEMS
 
 
 def test_a_person_of_another_tenant_is_not_asked(model: Models, meanwhile: Acts) -> None:

@@ -221,7 +221,7 @@ class CancelRun(Closed):
 class BulkCancel(Closed):
     """The closed body of ``POST /v1/runs:bulk-cancel`` (openwop-host 3.7)."""
 
-    runIds = serializers.ListField(child=Text(min_length=1, max_length=256), min_length=1)
+    runIds = serializers.ListField(child=Text(min_length=1, max_length=256), min_length=1, max_length=10_000)
     reason = serializers.CharField(required=False, max_length=2000, allow_blank=True)
 
     def validate_runIds(self, given: list[str]) -> list[str]:  # noqa: N802  # named after its field
