@@ -100,7 +100,8 @@ class AnswerForm(forms.Form):
             return _decision(given)
         if self.interrupt.kind == "clarification":
             named = {each["id"]: f"{ANSWERS}{each['id']}" for each in self.interrupt.data["questions"]}
-            return {"answers": {name: given[field] for name, field in named.items() if given[field] is not None}}
+            said = {name: given.get(field) for name, field in named.items()}  # an id that is masked has no field
+            return {"answers": {name: answer for name, answer in said.items() if answer is not None}}
         return given[WHOLE]
 
 

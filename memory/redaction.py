@@ -6,7 +6,6 @@ and as a number.
 """
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
@@ -19,7 +18,7 @@ from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.models import Run, Secret
 from memory.host.vault import Versions
 from memory.text.encodings import forms_of
-from memory.text.redactor import Redacted, Redactor, rewrite_marks, scrub
+from memory.text.redactor import Redacted, Redactor, automaton_of, rewrite_marks, scrub
 
 NOTHING = Redactor(())
 KEPT = 256
@@ -102,6 +101,7 @@ def _build(secrets: list[Secret]) -> Redactor:
 
 
 MASK = "[MASKED]"
+MOST_MASKED, MOST_LETTERS = 1_000, 100_000  # values of sensitive variables that are looked for, and their characters
 # The parts of a question that a run may fill in; the rest is in the workflow's definition.
 FROM_INPUTS = (
     "title",
@@ -128,7 +128,10 @@ def _sensitive(definition: JSONMapping) -> list[JSONObject]:
 
 
 class Mask:
-    """Masks the values of one run's sensitive variables wherever they occur; build it once per run."""
+    """Masks the values of one run's sensitive variables wherever they occur; build it once per run.
+
+    When they are more than can be looked for, every text and number is masked.
+    """
 
     def __init__(self, definition: Mapping[str, object], *values: Mapping[str, object]) -> None:
         """``values`` are the run's inputs and variables; what a variable begins with is in the definition."""
@@ -137,6 +140,8 @@ class Mask:
         leaves = [leaf for held in (defaults, *values) for name in defaults for leaf in _leaves(held.get(name))]
         self._numbers = {leaf for leaf in leaves if not isinstance(leaf, str)}
         self._texts = {leaf if isinstance(leaf, str) else json.dumps(leaf) for leaf in leaves} - {""}
+        # A client may bring hundreds of thousands, and each page that shows a question looks for them.
+        self._all = len(self._texts) > MOST_MASKED or sum(map(len, self._texts)) > MOST_LETTERS
 
     def data(self, asked: Mapping[str, object]) -> JSONObject:
         """Mask what an interrupt asks; only what a run may have brought into it can hold a variable."""
@@ -147,26 +152,29 @@ class Mask:
         if not self._texts:
             return given
         if isinstance(given, str):
-            return self._text(given)
+            return MASK if self._all else self._text(given)
         if isinstance(given, list):
             return [self.value(item) for item in given]
         if isinstance(given, dict):
             return {name: self.value(item) for name, item in given.items()}
-        return MASK if not isinstance(given, bool) and given in self._numbers else given
+        if given is None or isinstance(given, bool):
+            return given
+        return MASK if self._all or given in self._numbers else given
 
     def _text(self, text: str) -> str:
         parts, at = [], 0
-        for start, end in sorted((hit.start(), hit.end(1)) for form in self._forms for hit in form.finditer(text)):
+        for _, start, end in sorted(
+            self._forms.find_matches_as_indexes(text, overlapping=True), key=lambda hit: hit[1:]
+        ):
             if start >= at:
                 parts += [text[at:start], MASK]
             at = max(at, end)
         return "".join([*parts, text[at:]])
 
     @cached_property
-    def _forms(self) -> list[re.Pattern[str]]:
-        """Yield each form wherever it begins, so that no part of one is left where two overlap."""
-        forms = {form for text in self._texts for form in forms_of(text)}
-        return [re.compile(f"(?=({re.escape(form)}))") for form in forms]
+    def _forms(self) -> Any:
+        """Find each form wherever it begins, so that no part of one is left where two overlap."""
+        return automaton_of(sorted({form for text in self._texts for form in forms_of(text)}))
 
 
 def _leaves(value: Any) -> Iterator[str | int | float]:

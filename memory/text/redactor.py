@@ -106,7 +106,7 @@ class Redactor:
         self._short = [
             alone[key] if key in alone and len(self._patterns[alone[key]].text) <= LONG else None for key in anchored
         ]
-        self._automaton = _automaton(list(anchored)) if anchored else None
+        self._automaton = automaton_of(list(anchored)) if anchored else None
         self._texts = [each.text for each in patterns]
 
     def redact(self, text: str) -> Redacted:
@@ -271,7 +271,8 @@ def _unions(matches: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int,
         yield start, end, inside
 
 
-def _automaton(texts: list[str]) -> ahocorasick_rs.AhoCorasick:
+def automaton_of(texts: list[str]) -> ahocorasick_rs.AhoCorasick:
+    """Find any of the texts, in time by the length of what is searched."""
     return ahocorasick_rs.AhoCorasick(texts, implementation=CONTIGUOUS)
 
 
@@ -279,7 +280,7 @@ def _covered(texts: list[str]) -> dict[str, str]:
     """The texts that consist entirely of shorter overlapping ones, each with one of these that is not covered itself:
     the shortest that it begins with."""
     found: dict[str, str] = {}
-    automaton = _automaton(texts) if texts else None
+    automaton = automaton_of(texts) if texts else None
     for text in texts:
         matches = automaton.find_matches_as_indexes(text, overlapping=True) if automaton else []
         if len(matches) == 1:

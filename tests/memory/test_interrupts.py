@@ -22,6 +22,7 @@ from openwop_console.runtime import interrupt_answers, run_operations, workflows
 from openwop_console.runtime.interrupt_answers import CorrelationMismatch
 from openwop_console.runtime.models import Step
 from tests import building
+from tests.budgets import cpu_within
 from tests.building import advance_at, payloads, types_of
 
 pytestmark = pytest.mark.django_db
@@ -414,6 +415,19 @@ def test_a_sensitive_variable_is_masked_in_what_is_asked_and_in_what_is_left(cli
     for text in texts:
         assert "Pay [MASKED] now" in text
         assert not {secret for secret in ("4111-22", "735191826473") if secret in text}
+
+
+def test_more_sensitive_values_than_can_be_looked_for_mask_all_that_is_asked(client: Client) -> None:
+    """Or a client could bring so many that each page with the question takes minutes and gigabytes."""
+    title = {"type": "expression", "expression": "join(' ', ['Pay', card.n7, plain])"}
+    building.install("acme", building.definition("pays", gate() | {"inputs": {"title": title}}, variables=SENSITIVE))
+    few, many = ({f"n{at}": f"4111-22-{at}" for at in range(number)} for number in (900, 5_000))
+    for card, shown in ((few, "Pay [MASKED] now"), (many, "[MASKED]")):
+        run = building.execute(building.scope(), "pays", card=card, plain="now")
+        with cpu_within(1.5):
+            snapshot = client.get(f"/v1/runs/{ids.wire('run', run.id)}", **building.headers(role="viewer")).json()
+        assert snapshot["interrupt"]["payload"]["title"] == shown
+        assert "4111" not in json.dumps(snapshot)
 
 
 def test_a_gate_is_answered_at_its_address_whatever_its_node_is_called(client: Client) -> None:
