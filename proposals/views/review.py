@@ -66,6 +66,8 @@ TABS = {
 # The context that a refused request overrides; a page that only reads keeps these values.
 REFUSED: dict[str, Any] = {"conflict": None, "refused": None, "typed": "", "comment_form": None}
 STEPS = ("Review", "Approval", "Installing", "Installed")
+# Characters of an artifact that are laid out: 1 MiB of numbers, deeply nested, would be 60 times as many.
+MOST_LAID_OUT = 4_000_000
 
 
 # The Changes tab: which two texts are compared, what the difference means, and its lines.
@@ -540,9 +542,11 @@ def _artifact(request: HttpRequest, told: Detail, now: datetime) -> dict[str, ob
     trial = forms.Form({})
     tried = pages.submit(trial, lambda _: _try(told.proposal, shown.text, now))
     in_the_way = [str(problem) for problem in trial.non_field_errors()]
+    lines = "\n".join(diffs.readable(shown.text))
     return {
         "shown": shown,
-        "lines": "\n".join(diffs.readable(shown.text)),
+        "lines": lines[:MOST_LAID_OUT],
+        "is_cut": len(lines) > MOST_LAID_OUT,
         "canonical": rfc8785.dumps(json.loads(shown.text)).decode(),
         "octets": len(shown.text.encode()),
         "problems": [tried.conflict.message] if tried.conflict else in_the_way,

@@ -104,6 +104,17 @@ def test_the_artifact_tab_says_that_it_could_be_installed_now_or_why_not(ada: Cl
     assert "give the artifact a new version" in shown
 
 
+def test_an_artifact_that_is_too_long_laid_out_is_cut_which_is_said_and_its_bytes_are_whole(
+    ada: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = f"{page_of(proposing.propose())}/artifact"
+    assert "too long for a page" not in body_of(ada.get(address))
+    monkeypatch.setattr("proposals.views.review.MOST_LAID_OUT", 40)
+    shown = body_of(ada.get(address))
+    assert "too long for a page" in shown
+    assert proposing.artifact() in unescape(shown)
+
+
 def test_the_download_is_the_exact_bytes_of_the_revision(ada: Client) -> None:
     text = '{ "templateId":"a.b","version":"1.0.0","kind":"user","text":"\u00e9 \\u00e9 1.0" }'
     made = revise(proposing.propose(text=text))
