@@ -363,6 +363,10 @@ def test_a_gate_that_could_not_ask_is_not_installed() -> None:
             "config.questions[0].schema",
         ),
         (
+            clarify(questions=[{"id": "a", "question": "?", "schema": {"anyOf": [{}] * 1_000}}]),
+            "config.questions[0].schema",
+        ),
+        (
             clarify(questions=[{"id": "a", "question": "?", "schema": {"pattern": "(?<=a)b"}}]),
             "config.questions[0].schema",
         ),
