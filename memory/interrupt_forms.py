@@ -14,7 +14,7 @@ from memory import redaction, run_timeline
 from memory.host import ids, interrupts
 from memory.host.errors import Forbidden
 from memory.host.http import MAX_DEPTH, depth_of
-from memory.host.json_types import JSONObject
+from memory.host.json_types import JSONObject, indented
 from memory.host.models import Interrupt, InterruptVote, Run, RunStatus
 from memory.host.tenancy import TenantScope
 from memory.run_timeline import Answer, Question
@@ -49,10 +49,6 @@ ENDED = {
 }
 
 
-def _indented(value: object) -> str:
-    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
-
-
 class JsonField(forms.CharField):
     """A JSON value, typed; as strict as the bodies of the API."""
 
@@ -60,7 +56,7 @@ class JsonField(forms.CharField):
         super().__init__(widget=forms.Textarea(attrs=CODE), help_text="As JSON.", **options)
 
     def prepare_value(self, value: object) -> str | None:
-        return value if value is None or isinstance(value, str) else _indented(value)
+        return value if value is None or isinstance(value, str) else indented(value)
 
     def to_python(self, value: object) -> Any:
         text = super().to_python(value) or ""
@@ -175,7 +171,7 @@ class ShownInterrupt:
     def attached(self) -> str:
         """What the question is about, as text; empty when it comes with nothing."""
         found = self.data.get("artifactData", self.data.get("payload"))
-        return "" if found is None else _indented(found)
+        return "" if found is None else indented(found)
 
     @property
     def required(self) -> int:

@@ -5,7 +5,6 @@ of a replay or branch with its source. The app that executes runs registers a re
 returned.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -30,7 +29,7 @@ from memory.host.events import (
     NodeStarted,
     NodeSuspended,
 )
-from memory.host.json_types import JSONObject
+from memory.host.json_types import JSONObject, indented
 from memory.host.models import TERMINAL, Interrupt, InterruptVote, Resolution, Run
 from memory.host.registrations import Registrations
 from memory.host.tenancy import TenantScope
@@ -317,7 +316,7 @@ def _words(asked: Interrupt, said: JSONObject, mask: redaction.Mask) -> Iterator
 
 
 def _as_text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+    return value if isinstance(value, str) else indented(value)
 
 
 def _answers_on(scope: TenantScope, events: Sequence[Recorded]) -> dict[str, Answer]:

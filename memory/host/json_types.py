@@ -13,6 +13,8 @@ JSONObject: TypeAlias = dict[str, Any]
 # One that is only read.
 JSONMapping: TypeAlias = Mapping[str, Any]
 
+# Characters: 2 MB of numbers, deeply nested, would be 60 times as many.
+MOST_LAID_OUT = 1_000_000
 _LARGE_FLOAT = re.compile(r"(?:^|[:,\[ ])-?\d[\d.]*e\+?\d\d")
 _STRING_OR_LARGE_FLOAT = re.compile(r'"(?:[^"\\]|\\.)*"|(?<![\d.])-?\d[\d.]*e\+?\d+')
 
@@ -23,6 +25,16 @@ def json_bytes(document: object) -> bytes:
         return orjson.dumps(document)
     except TypeError:  # an integer of more than 64 bits, which stays what it was (R5)
         return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def indented(value: object) -> str:
+    """The JSON of the value laid out over lines; in one line where that is long and nesting makes it many times as
+    long."""
+    laid_out = json.dumps(value, indent=2, ensure_ascii=False)
+    if len(laid_out) <= MOST_LAID_OUT:
+        return laid_out
+    plain = json.dumps(value, ensure_ascii=False)
+    return plain if len(laid_out) > 4 * len(plain) else laid_out
 
 
 def without_exponents(text: str) -> str:

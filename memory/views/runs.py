@@ -1,6 +1,5 @@
 """Runs: the list, and the trail of one with what each of its nodes wrote."""
 
-import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -21,7 +20,7 @@ from memory.host.errors import Refusal
 from memory.host.event_log import Recorded
 from memory.host.events import ApprovalReceived, InterruptRequested, InterruptResolved
 from memory.host.interrupts import InterruptAlreadyResolved
-from memory.host.json_types import JSONObject
+from memory.host.json_types import JSONObject, indented
 from memory.host.models import TERMINAL, Run, RunStatus
 from memory.host.tenancy import TenantScope
 from memory.interrupt_forms import AnswerForm
@@ -96,13 +95,13 @@ class Row:
     @property
     def more(self) -> str:
         """What of the note has no place of its own on the page, as people read it."""
-        return _indented({name: value for name, value in self.note.items() if name not in SAID})
+        return _laid_out({name: value for name, value in self.note.items() if name not in SAID})
 
     @property
     def call(self) -> str:
         """What a call of the node asked or was answered."""
         texts = (self.event.payload.get(name) for name in CALL_TEXTS) if self.event.type in recordings.TEXTS else ()
-        return next((_indented(text) for text in texts if isinstance(text, dict)), "")
+        return next((_laid_out(text) for text in texts if isinstance(text, dict)), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +124,7 @@ class ShownLane:
 
     @property
     def inputs(self) -> str:
-        return _indented(self.lane.report.inputs or {}) if self.lane.report else ""
+        return _laid_out(self.lane.report.inputs or {}) if self.lane.report else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,14 +356,14 @@ def note(request: HttpRequest, run_id: str, sequence: int) -> HttpResponse:
         "run_id": run_id,
         "event": event,
         "entries": said.get("snapshot", []),
-        "text": _indented(said),
+        "text": _laid_out(said),
         **pages.files(request, "json"),
     }
     return pages.render(request, "memory/run_note.html", context)
 
 
-def _indented(said: JSONObject) -> str:
-    return json.dumps(said, indent=2, ensure_ascii=False) if said else ""
+def _laid_out(said: JSONObject) -> str:
+    return indented(said) if said else ""
 
 
 def _lanes(timeline: Trail, here: int | None, wanted: LaneFilter) -> list[ShownLane]:

@@ -109,6 +109,17 @@ def test_what_is_to_be_approved_is_shown_and_may_be_edited(ada: Client) -> None:
     assert outcome(run)["editedArtifactData"] == {"body": 1}
 
 
+def test_data_that_laid_out_would_be_many_times_as_long_is_shown_in_one_line(ada: Client) -> None:
+    nested: Any = [0] * 20_000
+    for _ in range(50):
+        nested = [nested]
+    given = {"artifactData": {"type": "static", "value": {"x": nested}}}
+    _, url = asking("core.approvalGate", {}, inputs=given)
+    shown = ada.get(url).content
+    assert b"0, 0, 0" in shown
+    assert len(shown) < 500_000
+
+
 def test_json_on_a_page_is_as_strict_as_in_the_api(ada: Client) -> None:
     _, url = asking("core.interrupt", {"kind": "custom", "customKind": "pick"})
     for text in ["NaN", '"\\u0000"', "[" * 100 + "]" * 100, '{"a":']:
