@@ -53,6 +53,17 @@ def test_an_engine_version_is_not_for_a_caller_to_choose(host: Host) -> None:
     assert (refused.status_code, refused.json()["error"]) == (403, "force_engine_version_forbidden")
 
 
+def test_a_deduplication_in_other_words_is_refused_and_a_run_says_where_it_is(host: Host) -> None:
+    body = {"workflowId": "conformance-noop", "scopeId": "import-8"}
+    with host.client() as client:
+        for said in ("true", "", "enforce,enforce"):
+            refused = client.post("/v1/runs", json=body, headers={"X-Dedup": said})
+            assert (refused.status_code, refused.json()["error"]) == (400, "validation_error"), said
+        made = client.post("/v1/runs", json=body, headers={"X-Dedup": "Enforce"})
+        assert made.headers["Location"] == f"/v1/runs/{made.json()['runId']}"
+        assert client.get(made.headers["Location"]).json()["runId"] == made.json()["runId"]
+
+
 @pytest.mark.console
 def test_of_five_at_once_in_one_scope_one_runs_and_the_others_hear_which(host: Host) -> None:
     body = {"workflowId": "conformance-cancellable", "scopeId": "import-7"}

@@ -37,6 +37,20 @@ def test_an_intent_is_made_read_listed_and_changed_under_its_version(served: Ser
         assert (child.parent_intent_id, child.depends_on) == (made.id, [made.id])
 
 
+def test_what_was_made_says_where_it_is_and_is_not_sent_again_to_who_has_it(served: Served) -> None:
+    agent = served.agent("planner")
+    with served.http(agent) as http:
+        intent = http.post("/api/v1/intents", json={"title": "Invoices"})
+        about = {"intent_id": intent.json()["id"], "agent_id": agent}
+        task = http.post("/api/v1/tasks", json={"intent_id": about["intent_id"], "name": "Send them"})
+        for made in (intent, task, http.post("/api/v1/coordinators", json=about)):
+            assert made.status_code == 201, made.text
+            found = http.get(made.headers["Location"])
+            assert (found.json()["id"], found.headers["ETag"]) == (made.json()["id"], made.headers["ETag"])
+            again = http.get(made.headers["Location"], headers={"If-None-Match": found.headers["ETag"]})
+            assert (again.status_code, again.content) == (304, b"")
+
+
 @pytest.mark.engines
 def test_numbers_of_a_state_come_back_as_they_were(served: Served) -> None:
     """jsonb keeps no exponent, and would give 1e22 back as an integer."""

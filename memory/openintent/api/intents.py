@@ -56,9 +56,16 @@ def bare_list(documents: list[JSONObject], total: int) -> Response:
     return Response(documents, headers={"X-Total-Count": str(total)})
 
 
-def versioned(document: JSONObject, *, status: int = 200) -> Response:
+def versioned(document: JSONObject) -> Response:
     """The document, with its version as ``ETag`` (R49)."""
-    return Response(document, status=status, headers={"ETag": f'"{document["version"]}"'})
+    return Response(document, headers={"ETag": f'"{document["version"]}"'})
+
+
+def created(document: JSONObject, *, among: str) -> Response:
+    """The same of what was made, with its address among its kind as ``Location``."""
+    response = versioned(document)
+    response.status_code, response["Location"] = 201, f"/api/v1/{among}/{document['id']}"
+    return response
 
 
 def require_direction(caller: Caller, intent_id: str) -> None:
@@ -125,7 +132,7 @@ def _create(request: Request) -> Response:
         depends_on=tuple(sent.get("depends_on") or ()),
     )
     row = work.intents.create_intent(caller.scope, draft, actor=caller.agent_id, now=timezone.now())
-    return versioned(schemas.INTENT.document(row), status=201)
+    return created(schemas.INTENT.document(row), among="intents")
 
 
 @described("getIntent", scope=READ, gives={200: schemas.INTENT})
@@ -224,7 +231,7 @@ def task_list(request: Request) -> Response:
     caller = caller_of(request)
     draft = checked(serializers.TaskCreate, request.data).draft()
     row = work.tasks.create_task(caller.scope, draft, actor=caller.agent_id, now=timezone.now())
-    return versioned(schemas.TASK.document(row), status=201)
+    return created(schemas.TASK.document(row), among="tasks")
 
 
 @described("getTask", method="GET", scope=READ, gives={200: schemas.TASK})
@@ -268,7 +275,7 @@ def coordinator_list(request: Request) -> Response:
     caller = caller_of(request)
     draft = checked(serializers.CoordinatorCreate, request.data).draft()
     row = work.coordinators.create_coordinator(caller.scope, draft, actor=caller.agent_id, now=timezone.now())
-    return versioned(schemas.COORDINATOR.document(row), status=201)
+    return created(schemas.COORDINATOR.document(row), among="coordinators")
 
 
 @described("getCoordinator", method="GET", scope=READ, gives={200: schemas.COORDINATOR})

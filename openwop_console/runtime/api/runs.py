@@ -52,7 +52,7 @@ UNCACHED = {"Cache-Control": "private, no-store"}
 def run_list(request: Request) -> Response:
     order = checked(CreateRun, request.data).order(request.headers)
     run = run_operations.create_run(scope_of(request), order, now=timezone.now())
-    return Response(created_document(run, request), status=201)
+    return Response(created_document(run, request), status=201, headers=_place_of(run))
 
 
 @operation("listRuns", scope="runs:read", query=RunsQuery, gives={200: serializers.RUNS}, tag="runs")
@@ -141,7 +141,11 @@ def run_resume(request: Request, run_id: str) -> Response:
 def run_fork(request: Request, run_id: str) -> Response:
     order = checked(ForkRun, request.data).order()
     made = replay.fork(scope_of(request), ids.parse("run", run_id), order, now=timezone.now())
-    return Response(_forked_document(made, run_id, request), status=201)
+    return Response(_forked_document(made, run_id, request), status=201, headers=_place_of(made))
+
+
+def _place_of(run: Run) -> dict[str, str]:
+    return {"Location": f"/v1/runs/{ids.wire('run', run.id)}"}
 
 
 def _forked_document(made: Run, source_id: str, request: Request) -> JSONObject:

@@ -46,6 +46,7 @@ from openwop_console.runtime.replay import ForkRequest, Overlay
 from openwop_console.runtime.run_operations import MAX_RUN_IDS, Cancelled, RunRequest, RunState
 from openwop_console.runtime.streams import Reading, modes_of
 
+ENFORCE = "enforce"  # what X-Dedup may say
 EXTERNAL = "external"  # the kind of a run that an agent executes elsewhere
 EVENT_LOG_SCHEMA = 2  # OpenWOP's version negotiation: what readers may expect of the log of a run
 STATUS: Schema = {"type": "string", "enum": [str(status) for status in RunStatus.values]}
@@ -175,6 +176,13 @@ class RunsQuery(Closed):
         return RunFilter(given.get("workflowId", ""), given.get("status", ""), given.get("since"), given.get("until"))
 
 
+def _is_deduplicated(said: str | None) -> bool:
+    """Whether ``X-Dedup`` asks for it; another word than its only one is refused, not passed over."""
+    if said is not None and said.strip().lower() != ENFORCE:
+        raise Invalid(errors=[{"field": "X-Dedup", "message": f"must be {ENFORCE}"}])
+    return said is not None
+
+
 class CreateRun(Closed):
     """The closed body of ``POST /v1/runs`` (openwop-host 3.2)."""
 
@@ -200,7 +208,7 @@ class CreateRun(Closed):
             agent_id=given.get("agentId", ""),
             tenant_slug=given.get("tenantId", ""),
             scope_id=given.get("scopeId", ""),
-            dedup=headers.get("X-Dedup", "").lower() == "enforce",
+            dedup=_is_deduplicated(headers.get("X-Dedup")),
             engine_version=headers.get("X-Force-Engine-Version", ""),
             callback_url=given.get("callbackUrl", ""),
             residency=given.get("residency", ""),
