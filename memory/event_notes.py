@@ -79,6 +79,11 @@ def give_reason(tenant_id: UUID, stream_id: UUID, reason: str) -> None:
         EventNote(tenant_id=tenant_id, stream_id=stream_id, sequence=AWAITED, body=note).insert(by=WRITER)
 
 
+def note_of_reason(reason: str) -> Note:
+    """The redacted reason as a part of a note; nothing of an empty one."""
+    return {REASON: reason} if reason else {}
+
+
 def attach_reason(run: Run, sequence: int | None) -> None:
     """Attach the stored reason to the event with this sequence; without one it stays for the next event."""
     if sequence is None:

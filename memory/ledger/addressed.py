@@ -84,6 +84,7 @@ ADDRESS = (
     f"SELECT {', '.join(['%s'] * len(ADDRESS_COLUMNS))} FROM head)"
 )
 BY = "by"
+NOTHING_SAID: Note = {}
 NOTHING_STATED: Mapping[UUID, StatedWrite] = {}
 Told = tuple[UUID, Event, Note]
 Streams = dict[UUID, list[tuple[Event, Note]]]
@@ -116,19 +117,19 @@ def lifecycle_event(kind: type[EntryLifecycle], address: EntryAddress, actor: st
 
 
 def record_removal(
-    tenant_id: UUID, rows: list[UUID], *, reason: str, actor: str, by: str, why: str = "", now: datetime
+    tenant_id: UUID, rows: list[UUID], *, reason: str, actor: str, by: str, said: Note = NOTHING_SAID, now: datetime
 ) -> None:
     """Append the facts of those of ``rows`` that have an address, each to the stream of the run that wrote it.
 
-    ``by`` is the principal who had them removed, empty for the host; ``why`` is what a person said, redacted.
+    ``by`` is the principal who had them removed, empty for the host; ``said`` is what was said of it, redacted.
     """
     if kind := REMOVALS.get(reason):
-        _record(tenant_id, rows, kind, named=reason != "forgotten", actor=actor, by=by, why=why, now=now)
+        _record(tenant_id, rows, kind, named=reason != "forgotten", actor=actor, by=by, said=said, now=now)
 
 
-def record_return(tenant_id: UUID, rows: list[UUID], *, actor: str, by: str, why: str, now: datetime) -> None:
+def record_return(tenant_id: UUID, rows: list[UUID], *, actor: str, by: str, said: Note, now: datetime) -> None:
     """Append that those of ``rows`` that have an address are there again: to their agents they are created anew."""
-    _record(tenant_id, rows, EntryCreated, named=True, actor=actor, by=by, why=why, now=now)
+    _record(tenant_id, rows, EntryCreated, named=True, actor=actor, by=by, said=said, now=now)
 
 
 def _record(
@@ -139,12 +140,11 @@ def _record(
     named: bool,
     actor: str,
     by: str,
-    why: str,
+    said: Note,
     now: datetime,
 ) -> None:
     found = EntryAddress.objects.of(tenant_id).filter(id__in=rows).select_related("entry").order_by("id")
     actor = redaction.for_tenant(tenant_id).redact(actor).text if actor else actor
-    said = {event_notes.REASON: why} if why else {}
     streams: Streams = {}
     for address in found:
         note = note_of(address, address.entry.tags, by) | said if named else {}

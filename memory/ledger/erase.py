@@ -9,6 +9,7 @@ from django.db import connection, transaction
 from django.db.models import Max
 
 from memory import addresses
+from memory.event_notes import Note
 from memory.host import sql
 from memory.host.expiry import EXPIRED
 from memory.ledger import addressed, index
@@ -105,6 +106,7 @@ def remove_entries(
     reason: str,
     actor: str = "",
     by: str = "",
+    said: Note = addressed.NOTHING_SAID,
     lapsed: bool = False,
     held: bool = False,
     now: datetime,
@@ -112,9 +114,9 @@ def remove_entries(
     """Delete at most ``CHUNK`` of ``rows``, with their tags; a tombstone without content remains of each.
 
     For an addressed entry the fact is appended to its stream, as done by the agent ``actor`` or by its owner (RFC-0015
-    5), with the principal ``by`` beside it; the fact of archived ones is the archival's. With ``lapsed``, an entry
-    whose expiry was moved meanwhile stays.
-    Locks the rows, unless the caller passes the ``held`` ones.
+    5), with the principal ``by`` and what was ``said`` beside it; the fact of archived ones is the archival's. With
+    ``lapsed``, an entry whose expiry was moved meanwhile stays. Locks the rows, unless the caller passes the ``held``
+    ones.
     """
     going = rows[: sql.CHUNK] if held else lock_entries(tenant_id, entries=rows[: sql.CHUNK])
     tenant, at = sql.key(tenant_id), sql.time_parameter(now)
@@ -128,7 +130,7 @@ def remove_entries(
     sql.insert(Tombstone, STONE, stones, by=WRITER)
     with_address = [sql.as_uuid(row.id) for row in found if addresses.is_addressed(row.memory_ref)]
     if with_address:
-        addressed.record_removal(tenant_id, with_address, reason=reason, actor=actor, by=by, now=now)
+        addressed.record_removal(tenant_id, with_address, reason=reason, actor=actor, by=by, said=said, now=now)
     retired = sum(1 for row in found if row.is_retired)
     gone = removal_times(now, at_once=reason == "forgotten" or any(row.sealed for row in found))
     advance_head(tenant_id, entries=retired - len(found), retired=-retired, gone=gone)

@@ -9,6 +9,7 @@ from django.db import connection, transaction
 
 from memory import consolidation_state
 from memory.addresses import is_addressed
+from memory.event_notes import note_of_reason
 from memory.host import audit, ids, sql
 from memory.host.tenancy import TenantScope
 from memory.ledger import addressed
@@ -44,7 +45,7 @@ def retire_entry(scope: TenantScope, entry_id: UUID, *, reason: str, now: dateti
         if is_addressed(entry.memory_ref):
             addressed.release_keys(scope.tenant_id, [entry.id])
             addressed.record_removal(
-                scope.tenant_id, [entry.id], reason="deleted", actor=who, by=who, why=said, now=now
+                scope.tenant_id, [entry.id], reason="deleted", actor=who, by=who, said=note_of_reason(said), now=now
             )
         _record_change(scope, entry, at=now, retired=said, audited=said, now=now)
     return entry
@@ -67,7 +68,7 @@ def restore_entry(scope: TenantScope, entry_id: UUID, *, reason: str = "", now: 
         open_spans.filter(until_position=None).update(until_position=position)
         if is_addressed(entry.memory_ref):
             addressed.reclaim_keys(scope.tenant_id, [entry.id])
-            addressed.record_return(scope.tenant_id, [entry.id], actor=who, by=who, why=said, now=now)
+            addressed.record_return(scope.tenant_id, [entry.id], actor=who, by=who, said=note_of_reason(said), now=now)
         entry.protected = entry.protected or bool(entry.retired_kind)
         if not entry.protected:
             consolidation_state.drop(scope.tenant_id, [entry.memory_ref])
@@ -121,7 +122,9 @@ def retire_entries(
         of_kind = [row for row in found if wanted[row].kind == kind]
         _mark_retired(tenant_id, of_kind, kind, now)
         if addressed_ones:
-            addressed.record_removal(tenant_id, of_kind, reason="deleted", actor=HOST, by=HOST, why=kind, now=now)
+            addressed.record_removal(
+                tenant_id, of_kind, reason="deleted", actor=HOST, by=HOST, said=note_of_reason(kind), now=now
+            )
     addressed.release_keys(tenant_id, found)
     return found
 
@@ -164,7 +167,9 @@ def restore_entries(
     spans = Retirement.objects.written_by(WRITER).filter(**own, entry_id__in=back, until_position=None)
     spans.update(until_position=position)
     addressed.reclaim_keys(scope.tenant_id, back)
-    addressed.record_return(scope.tenant_id, back, actor=scope.principal.id, by=scope.principal.id, why=reason, now=now)
+    addressed.record_return(
+        scope.tenant_id, back, actor=scope.principal.id, by=scope.principal.id, said=note_of_reason(reason), now=now
+    )
     shown = {"retired_at": None, "retired_reason": "", "retired_kind": "", "protected": True}
     MemoryEntry.objects.written_by(WRITER).filter(**own, id__in=back).update(**shown)
     return back

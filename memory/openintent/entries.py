@@ -15,7 +15,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memory import adapter, addresses, external_runs, ledger, provenance, recordings, redaction
+from memory import adapter, addresses, external_runs, ledger, origins, provenance, recordings, redaction
 from memory.addresses import MAX_VALUE_BYTES, PRIORITIES, SEALED, TASK_LIFETIME, Address, Tier
 from memory.host import audit, ids, sql, tenancy, vault
 from memory.host.errors import Forbidden, Invalid, KeyExists, NotFound, TaskClosed, TooLarge, VersionMismatch
@@ -55,6 +55,7 @@ SECONDS = (604_800, 86_400, 3_600, 60, 1)
 MUTABLE = ("value", "tags", "pinned", "priority", "sensitivity", "ttl", "expires_at")
 OF_ADDRESS = ("pinned", "priority", "sensitivity", "ttl")
 OUTSIDE = "openintent"
+ORIGIN = "origin"  # in the note of a deletion
 
 
 @overload
@@ -615,23 +616,37 @@ def revise(
 
 
 @transaction.atomic
-def delete(caller: Caller, entry_id: UUID | None, version: int | None, *, now: datetime) -> UUID:
-    """Delete the entry for good and return it. ``version`` is checked when given (R48)."""
+def delete(
+    caller: Caller, entry_id: UUID | None, version: int | None, *, origin: Origin | None = None, now: datetime
+) -> UUID:
+    """Delete the entry for good and return it. ``version`` is checked when given (R48). The event says ``origin``, as
+    the agent states it; what is stated of a sealed entry is not told."""
     row, _, _ = _locked(caller, entry_id, version, now)
+    said = _note_of_origin(caller, origin) if origin and not row.is_sealed else {}
     ledger.erase.remove_entries(
         caller.tenant_id,
         (row.id,),
         reason="deleted",
         actor=caller.agent_id,
         by=caller.scope.principal.id,
+        said=said,
         held=True,
         now=now,
     )
     return UUID(bytes=row.id.bytes)
 
 
+def _note_of_origin(caller: Caller, origin: Origin) -> JSONObject:
+    redact = redaction.for_tenant(caller.tenant_id).redact
+    stated = origin.within(caller.scope.traceparent).with_texts(lambda text: redact(text).text)
+    origins.require_fitting(stated)
+    return {ORIGIN: stated.document}
+
+
 @transaction.atomic
-def delete_at(caller: Caller, place: Address, version: int | None, *, now: datetime) -> UUID:
+def delete_at(
+    caller: Caller, place: Address, version: int | None, *, origin: Origin | None = None, now: datetime
+) -> UUID:
     """Delete the entry at this address for good and return it. Callers who may not create one there learn nothing."""
     [kept] = ledger.addressed.redacted_addresses(redaction.for_tenant(caller.tenant_id), [place])
     if kept.tier != Tier.SEMANTIC or namespaces.exists(caller.tenant_id, kept.namespace):
@@ -639,7 +654,7 @@ def delete_at(caller: Caller, place: Address, version: int | None, *, now: datet
     held = ledger.addressed.find_by_key(caller.tenant_id, kept)
     if held is None or held.tier != kept.tier:
         raise NotFound("There is no memory entry at that address.")
-    return delete(caller, held.id, version, now=now)
+    return delete(caller, held.id, version, origin=origin, now=now)
 
 
 def find_entry(caller: Caller, entry_id: UUID | None, now: datetime) -> "EntryAddress":

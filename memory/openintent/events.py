@@ -22,7 +22,7 @@ from memory.host.tenancy import TenantScope
 from memory.models import Agent, Assignment, Coordinator, Intent, Task
 from memory.openintent import access, work
 from memory.openintent.access import READ, Caller
-from memory.openintent.entries import openintent_time
+from memory.openintent.entries import ORIGIN, openintent_time
 from memory.openintent.work.rows import AGENT_LOG, INTENT_LOG
 
 # A coordinator that has finished reads what became of its work; one that was stopped or given up does not.
@@ -31,6 +31,7 @@ Document = JSONObject
 LIFECYCLE = tuple(kind.type for kind in vars(events).values() if getattr(kind, "type", "").startswith(VENDOR))
 # Where an event that an agent logged belongs in a trace (RFC-0020).
 TRACE = ("trace_id", "parent_event_id")
+SAID = (event_notes.REASON, ORIGIN)  # of a note, what was said of a removal or a return
 REDACTED: Document = {"value_redacted": True}
 OMITTED: Document = {"omitted": True}
 ASSIGNED = "AGENT_ASSIGNED"
@@ -258,7 +259,8 @@ def _data(log: Log, event: Recorded, note: Note | None) -> Document:
 
 
 def _changed(said: Document, note: Note) -> Document:
-    """With the names of the entry, and why a person retired or restored it; where they are missing, that they are."""
+    """With the names of the entry, why a person retired or restored it, and where a deletion came from; where the names
+    are missing, that they are."""
     data = {
         "entry_id": said["entryId"],
         "namespace": note.get("namespace"),
@@ -267,9 +269,9 @@ def _changed(said: Document, note: Note) -> Document:
         "version": said["version"],
         "tags": note.get("tags", []),
     }
-    why = {event_notes.REASON: note[event_notes.REASON]} if event_notes.REASON in note else {}
+    stated = {name: note[name] for name in SAID if name in note}
     before = {"previous_version": said["previousVersion"]} if "previousVersion" in said else {}
-    return data | before | why | ({} if "namespace" in note else REDACTED)
+    return data | before | stated | ({} if "namespace" in note else REDACTED)
 
 
 def _archived(said: Document, note: Note) -> Document:

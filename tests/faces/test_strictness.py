@@ -17,7 +17,7 @@ from openwop_console.runtime import run_operations
 from proposals import lifecycle
 from tests import building
 from tests.budgets import THOROUGH, cpu_within
-from tests.peopled import BODIES, PREPARED, VERSIONED, Route, World, routes
+from tests.peopled import BODIES, PREPARED, QUERIES, VERSIONED, Route, World, routes
 
 pytestmark = pytest.mark.django_db
 FACES = ("v1/", "api/v1/")
@@ -94,7 +94,7 @@ def is_refused(name: str, answer: Any) -> bool:
 
 def refused(world: World, name: str, body: Any) -> Any:
     route, method, _ = OPERATIONS[name]
-    address = route.address(route.real(world))
+    address = f"{route.address(route.real(world))}{QUERIES.get(name, '')}"
     with transaction.atomic():
         headers = {"HTTP_IF_MATCH": "1"} if name in VERSIONED else {}
         answer = world.ask(method, f"/{address}", body, **headers)

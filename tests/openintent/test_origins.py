@@ -274,3 +274,19 @@ def test_what_was_stated_of_an_entry_goes_with_it(agent: Agent) -> None:
     assert EntryOrigin.objects.exists()
     assert agent.ask("DELETE", f"/api/v1/memory/{entry}").status_code == 200
     assert not EntryOrigin.objects.exists()
+
+
+def test_a_deletion_says_on_the_log_where_it_came_from_unless_the_entry_was_sealed(agent: Agent) -> None:
+    ways = {
+        "by id": lambda entry_id, key: f"/api/v1/memory/{entry_id}",
+        "at its address": lambda entry_id, key: f"/api/v1/memory?{urlencode({**PLACE, 'key': key})}",
+    }
+    for number, way in enumerate(ways.values()):
+        for sensitivity, told in ((None, ORIGIN), ("confidential", None)):
+            key = f"{number}-{sensitivity}"
+            entry = agent.put({"n": 1}, key=key, sensitivity=sensitivity).json()["id"]
+            assert agent.ask("DELETE", way(entry, key), {"origin": {**ORIGIN, "node": 7}}).status_code == 400
+            assert agent.ask("DELETE", way(entry, key), {"nobodysField": 1}).status_code == 400
+            assert agent.ask("DELETE", way(entry, key), {"origin": ORIGIN}).status_code == 200
+            *_, event = agent.ask("GET", "/api/v1/agents/billing-01/events").json()
+            assert (event["type"], event["data"]["key"], event["data"].get("origin")) == ("memory.deleted", key, told)

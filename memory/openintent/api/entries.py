@@ -27,10 +27,11 @@ from memory.openintent.api.http import (
     json_response,
     permitted_first,
 )
-from memory.openintent.api.serializers import EntryCreate, EntryPlace, EntryUpdate, Name, Value
+from memory.openintent.api.serializers import EntryCreate, EntryPlace, EntryRemoval, EntryUpdate, Name, Value
 from memory.openintent.batches import Item
 from memory.openintent.entries import entry_document
 from memory.openintent.queries import Page
+from memory.origins import Origin
 
 if TYPE_CHECKING:
     from memory.models.address import EntryAddress
@@ -111,6 +112,7 @@ urlpatterns: list[URLPattern] = [
     method="DELETE",
     scope=WRITE,
     headers=("If-Match",),
+    takes=schemas.REMOVAL,
     query=EntryPlace,
     gives={200: schemas.REMOVED},
 )
@@ -123,7 +125,9 @@ def memory(request: Request) -> HttpResponse:
         return envelope(request)
     if request.method == "DELETE":
         place, caller = checked(EntryPlace, dict(query_of(request))), caller_of_entries(request)
-        gone = entries.delete_at(caller, place.address(caller.agent_id), version_of(request), now=timezone.now())
+        origin, version = _origin_of(request), version_of(request)
+        at = place.address(caller.agent_id)
+        gone = entries.delete_at(caller, at, version, origin=origin, now=timezone.now())
         return json_response({"status": "deleted", "entry_id": ids.wire("mem", gone)})
     caller_of_entries(request)
     body = checked(EntryCreate, request.data)
@@ -142,6 +146,12 @@ def memory(request: Request) -> HttpResponse:
     return answer
 
 
+def _origin_of(request: Request) -> Origin | None:
+    """Where a deletion came from, if its body says so."""
+    origin: Origin | None = checked(EntryRemoval, request.data).validated_data.get("origin")
+    return origin
+
+
 def _is_for_a_new_one(request: Request) -> bool:
     """Whether ``If-None-Match: *`` says that the entry is to be made and none to be changed: one that is there is then
     refused as a second ``POST`` is."""
@@ -156,7 +166,14 @@ def _is_for_a_new_one(request: Request) -> bool:
 @described(
     "changeMemory", method="PATCH", scope=WRITE, headers=("If-Match",), takes=EntryUpdate, gives={200: schemas.ENTRY}
 )
-@described("deleteMemory", method="DELETE", scope=WRITE, headers=("If-Match",), gives={200: schemas.REMOVED})
+@described(
+    "deleteMemory",
+    method="DELETE",
+    scope=WRITE,
+    headers=("If-Match",),
+    takes=schemas.REMOVAL,
+    gives={200: schemas.REMOVED},
+)
 @api_view(["GET", "PATCH", "DELETE"])
 @parser_classes([ExactJSONParser])
 def entry(request: Request, entry_id: str) -> HttpResponse:
@@ -167,7 +184,7 @@ def entry(request: Request, entry_id: str) -> HttpResponse:
     with permitted_first(lambda: entries.require_change(caller, key, now=now)):
         version = version_of(request)
         if request.method == "DELETE":
-            gone = entries.delete(caller, key, version, now=now)
+            gone = entries.delete(caller, key, version, origin=_origin_of(request), now=now)
             return json_response({"status": "deleted", "entry_id": ids.wire("mem", gone)})
         if version is None:
             raise PreconditionRequired

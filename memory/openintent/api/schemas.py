@@ -290,6 +290,7 @@ BATCH: Schema = {
     "required": ["entries"],
     "properties": {"entries": {"type": "array", "minItems": 1, "maxItems": batches.MOST, "items": ITEM}},
 }
+REMOVAL: Schema = {"type": "object", "additionalProperties": False, "properties": {"origin": nullable(ORIGIN)}}
 TAG_LIST: Schema = {"anyOf": [STRING, listed(STRING)], "description": "A list, or a text with commas between the tags."}
 FILTER: Schema = {
     "type": "object",

@@ -180,6 +180,12 @@ class EntryUpdate(EntryChange):
         return attrs
 
 
+class EntryRemoval(Closed):
+    """The body of a deletion, which may be left out: where it came from."""
+
+    origin = OriginField(allow_null=True)
+
+
 class EntryPlace(Closed):
     """The address of an entry; ``agent_id`` is the caller's unless it is named."""
 
