@@ -312,6 +312,10 @@ def test_the_log_of_an_agent_has_a_name_and_tells_what_happened(ada: Client, sig
     assert f'href="/memory?by={leaked.principal.id}"' in shown, "what else it wrote is a link away"
     assert "every 1s" not in shown
     assert "In progress." not in shown
+    ada.post(f"/memory/{mem_id}/retire", {"reason": "out of date"})
+    retired = body_of(ada.get(f"/runs/{run_id}"))
+    assert "out of date" in retired
+    assert retired.count("with</span>") == 3, "who retires an entry acts with no key"
     assert sign_in("globex").get(f"/runs/{run_id}").status_code == 404
 
 
