@@ -43,8 +43,8 @@ def problem_of(expression: str) -> str:
     """Return what is wrong with a cron expression of five fields, or an empty text."""
     try:
         _simulate(expression, SOME_DAY)
-    except ValueError:
-        return WRONG
+    except ValueError as error:
+        return str(error)
     return ""
 
 
@@ -70,7 +70,8 @@ def _simulate(expression: str, start: datetime) -> Iterator[datetime]:
         return CronSim(" ".join(fields), start)
     except CronSimError as error:
         if not _is_valid_apart(*fields):
-            raise ValueError(WRONG) from error
+            part = str(error).removeprefix("Bad ")
+            raise ValueError(f"{WRONG}; the {part} is not valid") from error
         return iter(())
 
 
