@@ -1,6 +1,9 @@
 """A run, step by step: what a worker's death leaves, who holds a run, how it ends."""
 
+import json
+import re
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +25,7 @@ from tests.building import types_of
 from tests.fixtures_queue import Drain
 
 pytestmark = pytest.mark.django_db
+DOCUMENT = Path(__file__).parents[2] / "docs" / "workflows.md"
 
 
 def created(workflow_id: str, **inputs: Any) -> Run:
@@ -198,6 +202,14 @@ def test_one_worker_has_a_run_at_a_time() -> None:
     run, now = created("conformance-noop"), timezone.now()
     assert runs.claim(run.tenant_id, run.id, holder="a", now=now)
     assert not runs.claim(run.tenant_id, run.id, holder="b", now=now)
+
+
+def test_the_workflow_of_the_documentation_is_one_that_runs() -> None:
+    [written, _] = re.findall(r"```json\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
+    building.install("acme", json.loads(written))
+    acme = building.scope()
+    assert building.execute(acme, "note-case", case="C-17").status == "completed"
+    assert building.contents(acme, "desk/cases") == ["Case C-17 was opened."]
 
 
 def taking(node_id: str, source: str, **more: Any) -> dict[str, Any]:
