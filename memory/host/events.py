@@ -345,8 +345,8 @@ class MemoryConsolidated(Event):
 
 @dataclass(frozen=True, slots=True)
 class CommitmentFired(Event):
-    """Identifiers and the kind of condition (RFC 0068 C); the intention itself stays in memory. The cause is the entry
-    or the run that made a predicate true."""
+    """Identifiers and the kind of condition (RFC 0068 C); the intention itself stays in memory. Closed: what made a
+    predicate true is with the firing alone."""
 
     type = "commitment.fired"
     commitment_id: UUID
@@ -354,8 +354,6 @@ class CommitmentFired(Event):
     condition: str
     memory_id: UUID | None = None
     enqueued_run_id: str | None = None
-    cause_memory_id: str | None = None
-    cause_run_id: str | None = None
 
     @property
     def subject(self) -> UUID | None:

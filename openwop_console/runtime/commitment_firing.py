@@ -101,8 +101,6 @@ def _append_fact(claimed: DueCommitment, started: UUID | None, now: datetime) ->
         condition=row.condition,
         memory_id=claimed.memory_id,
         enqueued_run_id=ids.wire("run", started),
-        cause_memory_id=ids.wire("mem", claimed.cause_entry_id),
-        cause_run_id=ids.wire("run", claimed.cause_run_id),
     )
     runs.complete(run, event, now=now)
     return run

@@ -214,7 +214,6 @@ def test_a_condition_fires_once_each_time_it_turns_from_false_to_true(desk: Desk
         assert desk.keeps(hours=1) == fires, text
         causes += [entry] * fires
     assert (len(desk.facts), desk.only.state, desk.only.fired_count) == (2, S.FIRED, 2)
-    assert [each["causeMemoryId"] for each in desk.facts] == [ids.wire("mem", each) for each in causes]
     firings = commitments.lifecycle.firings_of(desk.scope, desk.only.id)
     assert [(each.cause_entry_id, each.cause_run_id) for each in firings] == [(each, None) for each in causes[::-1]]
     assert not commitments.lifecycle.find(desk.scope, desk.only.id, now=desk.at).twice
@@ -265,7 +264,7 @@ def test_a_run_that_ends_may_be_what_was_waited_for() -> None:
     run = building.execute(desk.scope, "nightly-report")
     desk.at = timezone.now() + timedelta(seconds=1)
     assert (desk.keeps(), desk.keeps()) == (1, 0)
-    assert [each["causeRunId"] for each in desk.facts] == [ids.wire("run", run.id)]
+    assert [(each.cause_entry_id, each.cause_run_id) for each in Firing.objects.all()] == [(None, run.id)]
     assert [row.state for row in desk.all] == [S.FIRED, S.ARMED]
 
 
