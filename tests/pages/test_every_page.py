@@ -49,11 +49,11 @@ STATEMENTS = {
         "workspace-file"
     ),
     13: (
-        "agents archive-withdraw commitment memory-entry-lineage memory-import namespaces "
+        "archive-withdraw commitment memory-entry-lineage memory-import namespaces "
         "run-answer runs-cancel webhook workflow-file"
     ),
     14: "key-revoke memory-export namespace operator-deactivate operators",
-    15: "agent forget forget-confirm operator-sessions",
+    15: "agent agents forget forget-confirm operator-sessions",
     16: "archive archives runs consolidation memory-entry-retire settings",
     17: "forget-request commitments memory memory-selected needs-you pass",
     18: "artifact installed",
