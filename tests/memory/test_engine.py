@@ -17,7 +17,7 @@ from memory.host.models import Run
 from memory.host.node_types import Done, NodeContext, NodeFailure, Outcome
 from memory.models.entry import MemoryEntry
 from openwop_console.process import recovery
-from openwop_console.runtime import engine, graph, run_operations, workflows
+from openwop_console.runtime import engine, graph, interrupt_answers, run_operations, workflows
 from openwop_console.runtime.models import Step
 from openwop_console.runtime.run_operations import RunRequest
 from tests import building
@@ -25,7 +25,11 @@ from tests.building import types_of
 from tests.fixtures_queue import Drain
 
 pytestmark = pytest.mark.django_db
-DOCUMENT = Path(__file__).parents[2] / "docs" / "workflows.md"
+DOCUMENTS = Path(__file__).parents[2] / "docs"
+
+
+def examples_of(name: str) -> list[Any]:
+    return [json.loads(text) for text in re.findall(r"```json\n(.*?)```", (DOCUMENTS / name).read_text(), re.DOTALL)]
 
 
 def created(workflow_id: str, **inputs: Any) -> Run:
@@ -204,14 +208,6 @@ def test_one_worker_has_a_run_at_a_time() -> None:
     assert not runs.claim(run.tenant_id, run.id, holder="b", now=now)
 
 
-def test_the_workflow_of_the_documentation_is_one_that_runs() -> None:
-    [written, _] = re.findall(r"```json\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
-    building.install("acme", json.loads(written))
-    acme = building.scope()
-    assert building.execute(acme, "note-case", case="C-17").status == "completed"
-    assert building.contents(acme, "desk/cases") == ["Case C-17 was opened."]
-
-
 def taking(node_id: str, source: str, **more: Any) -> dict[str, Any]:
     """A node that takes an output of another one."""
     port = {"type": "connection", "nodeId": source, "outputKey": "text", **more}
@@ -272,6 +268,25 @@ def test_a_node_recalls_what_is_known_by_a_tag_from_its_inputs() -> None:
     acme = building.scope()
     assert building.execute(acme, "flow", who="ana").status == "completed"
     assert building.contents(acme, "summaries") == ["Known: likes tea"]
+
+
+def test_the_workflow_of_the_documents_asks_before_it_remembers() -> None:
+    acme = building.scope()
+    [workflow, _] = examples_of("workflows.md")
+    building.install("acme", workflow)
+    building.write_each(acme, "Refunds take 14 days", memory_ref="desk/facts")
+    run = building.execute(acme, "ticket-notes", ticket="Refund for order 17")
+    assert run.status == "waiting-approval", run.failure
+    interrupt_answers.resolve(acme, run, "review", {"action": "accept"}, timezone.now())
+    assert building.advance(run).status == "completed"
+    assert building.contents(acme, "desk/notes") == ["Refund for order 17. Known: Refunds take 14 days"]
+
+
+def test_every_node_type_in_the_documents_is_one_of_this_host() -> None:
+    documents = "".join((DOCUMENTS / name).read_text() for name in ("workflows.md", "nodes.md"))
+    named = re.findall(r"`((?:core|vendor\.console)\.[\w.-]+)`", documents)
+    assert len(named) > 15
+    assert [each for each in named if node_types.function_of(each) is None] == []
 
 
 def test_a_secret_that_somebody_passes_in_is_kept_as_its_mark() -> None:
