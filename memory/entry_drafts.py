@@ -40,7 +40,7 @@ def check_draft(draft: EntryDraft, now: datetime) -> tuple[str, ...]:
         ("tags", _tags_problem(tags)),
         ("subject", _label_problem(draft.subject)),
         ("agentId", _label_problem(draft.agent_id)),
-        ("expiresAt", "lies in the past" if draft.expires_at and draft.expires_at <= now else ""),
+        ("expiresAt", "is in the past" if draft.expires_at and draft.expires_at <= now else ""),
     ]
     errors = [{"field": field, "message": problem} for field, problem in problems if problem]
     if errors:

@@ -239,7 +239,7 @@ def detect_form(lines: Iterable[bytes]) -> str:
         if found := next((form for form, known_by in KNOWN_BY.items() if known_by <= members), ""):
             return found
     why = problem or "A line is neither an entry of an export, nor a memory of mem0, nor an item of LangGraph."
-    raise Invalid(errors=[{"field": "format", "message": f"is none that is known. {why}"}])
+    raise Invalid(errors=[{"field": "format", "message": f"is not a known format. {why}"}])
 
 
 def read_entries(lines: Iterable[bytes], source: FileForm, *, now: datetime) -> Iterator[Incoming]:
@@ -271,7 +271,7 @@ def _address(said: JSONObject) -> Address:
     priority, sensitivity = _text(said, "priority", "normal"), _text(said, "sensitivity", "")
     fits = all(len(text) <= MOST.get(name, addresses.MAX_AGENT) and text.isprintable() for name, text in texts.items())
     if priority not in addresses.PRIORITIES or not addresses.is_agent_id(texts["agent_id"]) or not fits:
-        raise _wrong("address", "is none that an entry can have")
+        raise _wrong("address", "is not one that an entry can have")
     return Address(
         Tier(said["tier"]),
         pinned=said.get("pinned", False) is True,
@@ -327,7 +327,7 @@ def _time(said: JSONObject, member: str, until: datetime | None = None) -> datet
     except (ValueError, OverflowError):
         raise _wrong(member, "is not a time") from None
     if is_ahead:
-        raise _wrong(member, "lies in the future")
+        raise _wrong(member, "is in the future")
     return found
 
 

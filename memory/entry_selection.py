@@ -63,7 +63,7 @@ def _entries(scope: TenantScope, texts: Iterable[str], now: datetime) -> "list[M
         raise Unprocessable(message, errors=[_error("id", f"must be 1 to {MOST}")])
     found = adapter.console.entries_with_writers(scope, [each for each in chosen if each], now=now)
     if len(found) < len(chosen):
-        raise NotFound("Not all of these entries are there.")
+        raise NotFound("Not all of these entries exist.")
     return [found[each] for each in chosen if each]
 
 

@@ -325,7 +325,7 @@ class WithdrawForm(ReasonForm):
     """Why an archive is withdrawn, and whether another takes its place."""
 
     anew = forms.BooleanField(
-        label="Distill the ref anew",
+        label="Distill the ref again",
         required=False,
         initial=True,
         help_text="From the entries that are active now, within the same budget. If none is, nothing is made.",
@@ -374,7 +374,7 @@ class PermissionsForm(forms.Form):
         required=False,
         max_length=100_000,
         widget=forms.Textarea(attrs={**PLAIN, "rows": 6}),
-        help_text="One agent a line, and what it may do: none, read, write or admin. A rule stands above the default.",
+        help_text="One agent a line, and what it may do: none, read, write or admin. A rule overrides the default.",
     )
     version = forms.IntegerField(min_value=1, max_value=10**9, widget=forms.HiddenInput)
 
@@ -451,7 +451,7 @@ class ImportForm(PlainForm):
         required=False,
         max_length=MAX_LABEL,
         widget=forms.TextInput(attrs={**PLAIN, "placeholder": "mem0, or langgraph"}),
-        help_text="Where memories of mem0 go, and what stands before the prefixes of LangGraph. An export has its own.",
+        help_text="The ref of mem0 memories, and the first part of LangGraph namespaces. An export has its own.",
     )
     agent_id = forms.CharField(
         label="Agent",
@@ -487,7 +487,7 @@ class SavedFilterForm(PlainForm):
         label="Name",
         max_length=64,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
-        help_text="One of yours that has this name already is replaced.",
+        help_text="Replaces your filter of this name, if there is one.",
     )
     shared = forms.BooleanField(
         label="Share it", required=False, help_text="Everyone in this tenant who sees the list can use it."
@@ -524,7 +524,7 @@ class KeyForm(RoleForm):
     agents = PlainField(
         label="Agents",
         required=False,
-        help_text="Agent ids with spaces between them. A key bound to agents acts as these alone; empty: as any agent.",
+        help_text="Agent ids separated by spaces. A key bound to agents acts only as these; empty: as any agent.",
     )
     person = forms.EmailField(
         label="Belongs to", required=False, help_text="The operator whose key it is. Empty: yours."
@@ -540,7 +540,7 @@ class KeyForm(RoleForm):
     def clean_agents(self) -> tuple[str, ...]:
         agents = tuple(dict.fromkeys(self.cleaned_data["agents"].replace(",", " ").split()))
         if any(not is_agent_id(each) for each in agents):
-            raise forms.ValidationError("must be agent ids with spaces between them")
+            raise forms.ValidationError("must be agent ids separated by spaces")
         return agents
 
     def clean_expires_at(self) -> datetime | None:

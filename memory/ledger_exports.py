@@ -115,7 +115,7 @@ def open_file(scope: TenantScope, *, now: datetime) -> tuple[Export, Iterator[by
     if found is None:
         raise NotFound("You have no export.")
     if not found.is_there:
-        raise Gone("The file of this export is no longer there, or not yet.")
+        raise Gone("The file of this export does not exist yet, or no longer.")
     if found.work.outcome["sees"] == "all":
         scope.check("memory:retire")
     with transaction.atomic():
@@ -128,7 +128,7 @@ def _pieces(row: Pass) -> Iterator[bytes]:
     for number in range(row.outcome["parts"]):
         body = _parts(row).filter(number=number).values_list("body", flat=True).first()
         if body is None:
-            raise Gone("The file of this export is no longer there.")
+            raise Gone("The file of this export no longer exists.")
         yield zlib.decompress(body)
 
 

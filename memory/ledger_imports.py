@@ -56,7 +56,7 @@ SAME = ("sha256", "format", "memoryRef", "agentId")  # the options by which an u
 STORED, THERE, GONE, REFUSED = "stored", "here", "gone", "refused"
 LETTERS = {entry_files.STORED: "s", entry_files.WOULD_BE_STORED: "s", entry_files.THERE: "h", entry_files.REFUSED: "r"}
 WORDS = {"s": STORED, "h": THERE, "g": GONE, "r": REFUSED}
-ERASED = "The uploaded file is no longer there. Upload it again."
+ERASED = "The uploaded file no longer exists. Upload it again."
 NEWER = "There is a newer dry run than the one you read. Read its report first."
 # What a file begins with that is no text of lines, and what to do about it.
 BEGINNINGS = (

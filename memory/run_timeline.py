@@ -614,7 +614,7 @@ def compare_with_source(scope: TenantScope, fork_id: UUID | None, *, now: dateti
     """Compare the fork with its source; ``NotFound`` for a run that is no fork or not this tenant's."""
     scope.check("runs:read")
     if runs.find(scope.tenant_id, fork_id).source_run_id is None:
-        raise NotFound("This run is no replay or branch of another.")
+        raise NotFound("This run is not a replay or branch of another.")
     fork = build_timeline(scope, fork_id, now=now)
     source = build_timeline(scope, fork.run.source_run_id, now=now)
     ours = {lane.node_id: lane for lane in fork.lanes if lane.node_id}

@@ -88,7 +88,7 @@ def own_filter(scope: TenantScope, page: str, filter_id: UUID | None, *, lock: b
     if found is None or (found.owner != scope.principal.id and not found.shared):
         raise NotFound("There is no saved filter by that id.")
     if found.owner != scope.principal.id:
-        raise Forbidden("Only who saved a filter changes it.", rule="own-filter")
+        raise Forbidden("Only the person who saved a filter can change it.", rule="own-filter")
     return found
 
 

@@ -79,7 +79,7 @@ def make(file: Path, *, now: datetime) -> Manifest:
                 file.unlink()
                 raise
     except FileExistsError:
-        raise BackupRefused(f"{file} is there already; a backup is never overwritten.") from None
+        raise BackupRefused(f"{file} exists already; a backup is never overwritten.") from None
     except OSError as problem:
         raise BackupRefused(f"{file} cannot be written ({_reason(problem)}).") from problem
 
@@ -273,7 +273,7 @@ def _opened(file: Path) -> Iterator[zipfile.ZipFile]:
         with zipfile.ZipFile(file) as archive:
             yield archive
     except zipfile.BadZipFile:
-        raise BackupRefused(f"{file} is no backup of a console, or is cut off.") from None
+        raise BackupRefused(f"{file} is not a backup of a console, or is cut off.") from None
     except OSError as problem:
         raise BackupRefused(f"{problem.filename or file} cannot be used ({_reason(problem)}).") from problem
 
@@ -306,7 +306,7 @@ def _manifest_of(archive: zipfile.ZipFile, file: Path) -> JSONObject:
             return {**signed, "keyId": str(signed["keyId"])}
     except (KeyError, TypeError, ValueError, RecursionError, zipfile.BadZipFile):
         pass
-    raise BackupRefused(f"{file} is no backup of a console.")
+    raise BackupRefused(f"{file} is not a backup of a console.")
 
 
 def _require_same_state(manifest: Manifest, file: Path) -> None:

@@ -67,7 +67,7 @@ SECURITY: list[JSONObject] = [{"bearer": []}, {"apiKey": []}]
 IDEMPOTENCY_KEY: JSONObject = {
     "name": "Idempotency-Key",
     "in": "header",
-    "description": "With the same key and body the request is carried out once, and answered alike for a day.",
+    "description": "With the same key and body the request takes effect once, and gets the same answer for a day.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[A-Za-z0-9._~:@!$&'()*+,;=/-]+$"},
 }
 REPLAY_HEADER: JSONObject = {
@@ -76,13 +76,13 @@ REPLAY_HEADER: JSONObject = {
 }
 REFUSALS: dict[str, str] = {
     "400": "The request is not valid.",
-    "401": "There is no credential, or none of this host's.",
+    "401": "No valid credential of this host was sent.",
     "403": "The credential lacks the permission; `details.requiredScope` names it.",
-    "404": "Nothing of this tenant is there: unknown, foreign and malformed ids alike.",
+    "404": "This tenant has nothing there; unknown, foreign and malformed ids answer alike.",
     "409": "The current state does not allow it.",
-    "410": "It was here, and will not be again.",
+    "410": "It existed, and is gone for good.",
     "413": "The body is larger than this host accepts.",
-    "415": "The body is no `application/json`.",
+    "415": "The body is not `application/json`.",
     "422": "Well formed, but not valid for what it is.",
     "500": "The host failed; `details.correlationId` finds the failure in its log.",
     "501": "This host does not offer that; `details.capability` names what is missing.",
@@ -90,9 +90,9 @@ REFUSALS: dict[str, str] = {
 }
 OPENINTENT_REFUSALS: dict[str, str] = {
     **{status: text for status, text in REFUSALS.items() if status not in {"410", "422"}},
-    "404": "Nothing that this caller may see is there.",
+    "404": "There is nothing there that this caller may see.",
     "409": "The current state, or version, does not allow it.",
-    "428": "The version must be said in `If-Match`.",
+    "428": "`If-Match` must name the version.",
     "429": "There is no room for it, or there were too many.",
 }
 OF_PUBLIC = ("500",)
@@ -105,7 +105,7 @@ OPENAPI: JSONObject = {
 DISCOVERY: JSONObject = {
     "title": "Capabilities",
     "type": "object",
-    "description": "What this host honours; every family stands at the root and under `capabilities`.",
+    "description": "What this host honours; every family is at the root and under `capabilities`.",
     "required": ["protocolVersion", "implementation", "supportedEnvelopes", "schemaVersions", "limits"],
     "properties": {"protocolVersion": {"type": "string", "pattern": r"^1\."}, "capabilities": {"type": "object"}},
 }

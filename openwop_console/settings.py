@@ -90,7 +90,7 @@ OPENWOP_ERASURE_JOURNAL = (
     ).expanduser()
 )
 if os.path.exists(OPENWOP_ERASURE_JOURNAL) and not os.path.isfile(OPENWOP_ERASURE_JOURNAL):  # noqa: PTH110, PTH113  # neither raises
-    raise ImproperlyConfigured(f"OPENWOP_ERASURE_JOURNAL must be a file, and {OPENWOP_ERASURE_JOURNAL} is none")
+    raise ImproperlyConfigured(f"OPENWOP_ERASURE_JOURNAL must be a file, and {OPENWOP_ERASURE_JOURNAL} is not one")
 # Episodic entries that one agent keeps, unless a narrower limit is set for it (RFC-0015 2.2).
 OPENWOP_EPISODIC_CAPACITY = env.int(
     "OPENWOP_EPISODIC_CAPACITY", default=1000, validate=validate.Range(min=1, max=1_000_000)

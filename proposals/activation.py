@@ -108,7 +108,7 @@ def _answer(value: Any) -> tuple[str, str]:
     elif value.get("decision") not in Decision.values:
         problem = f"needs a decision, one of {', '.join(Decision.values)}"
     elif not isinstance(value.get("reason", ""), str):
-        problem = "has a reason that is no text"
+        problem = "has a reason that is not a text"
     elif value["decision"] == Decision.CHANGES_REQUESTED and not value.get("reason", "").strip():
         problem = "asks for changes with a reason that says which"
     else:

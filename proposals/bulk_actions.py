@@ -67,7 +67,7 @@ def select_ids(texts: Iterable[str]) -> Selection:
     """The proposals with these wire ids, each once."""
     found = [ids.parse("prop", text) for text in texts]
     if None in found:
-        raise Unprocessable("That is no selection of proposals.", errors=[{"field": "id", "message": "is no id"}])
+        raise Unprocessable("That is not a selection of proposals.", errors=[{"field": "id", "message": "is no id"}])
     return _bounded(tuple(dict.fromkeys(each for each in found if each)))
 
 
@@ -98,7 +98,7 @@ def unseal(scope: TenantScope, text: str) -> Selection:
     document = _read(text)
     if document.get("for") != _owner(scope):
         errors = [{"field": "chosen", "message": "is not as this console signed it for you"}]
-        raise Unprocessable("That is no selection of yours. Choose again.", errors=errors)
+        raise Unprocessable("That is not your selection. Choose again.", errors=errors)
     packed = base64.b64decode(document["ids"])
     chosen = tuple(UUID(bytes=packed[at : at + 16]) for at in range(0, len(packed), 16))
     return Selection(chosen, _filter(document["wanted"]) if document["wanted"] else None)

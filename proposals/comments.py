@@ -57,7 +57,7 @@ def _require_line(proposal: Proposal, spot: Spot) -> None:
     rows = Revision.objects.of(proposal.tenant_id).filter(proposal_id=proposal.id, number=spot.revision)
     text = rows.values_list("text", flat=True).first()
     if text is None or not 1 <= spot.line <= len(diffs.readable(text)):
-        raise Invalid("There is no such line.", errors=[{"field": "line", "message": "is no line of that revision"}])
+        raise Invalid("There is no such line.", errors=[{"field": "line", "message": "is not a line of that revision"}])
 
 
 def _require_room(proposal: Proposal) -> None:

@@ -114,7 +114,7 @@ def _source_problems(tenant_id: UUID, sources: tuple[str, ...]) -> list[Problem]
     wanted = [ids.parse("run", source) for source in sources]
     known = set(Run.objects.of(tenant_id).filter(id__in=[run for run in wanted if run]).values_list("id", flat=True))
     return [
-        {"field": f"sourceRunIds[{at}]", "message": "is no run of this tenant"}
+        {"field": f"sourceRunIds[{at}]", "message": "is not a run of this tenant"}
         for at, run in enumerate(wanted)
         if run not in known
     ]

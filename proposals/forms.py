@@ -90,7 +90,7 @@ class CommentForm(PlainForm):
         label="Comment",
         max_length=drafts.MAX_COMMENT,
         widget=forms.Textarea(attrs={"rows": 4}),
-        help_text="Text alone, without markup. Secrets of this tenant are redacted from it.",
+        help_text="Plain text, without markup. Secrets of this tenant are redacted.",
     )
 
 

@@ -142,7 +142,9 @@ def obstacle(
 def _fullness(action: str, proposal: Proposal, details: dict[str, str]) -> Conflict | None:
     if action != "revise" or proposal.revision < MAX_REVISIONS:
         return None
-    return Conflict(f"The proposal has {MAX_REVISIONS} revisions; propose anew instead.", **details, most=MAX_REVISIONS)
+    return Conflict(
+        f"The proposal has {MAX_REVISIONS} revisions; make a new proposal instead.", **details, most=MAX_REVISIONS
+    )
 
 
 def _obstacle_at(gate: Gate | None, action: str, details: dict[str, str], now: datetime) -> Conflict | None:

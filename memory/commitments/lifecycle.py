@@ -402,7 +402,7 @@ def snooze(scope: TenantScope, commitment_id: UUID | None, *, until: datetime, n
     scope.check("memory:retire")
     row = locked(scope.tenant_id, _visible(scope, commitment_id).id)
     if not now < until <= now + FARTHEST:
-        message = "must lie in the future, and at most 90 days ahead"
+        message = "must be in the future, and at most 90 days ahead"
         raise Invalid("The commitment was not snoozed.", errors=[{"field": "until", "message": message}])
     patience = timedelta(days=memory_policy.policy_of(scope.tenant_id).stale_days)
     stale_at = row.stale_at and max(row.stale_at, until + patience)
@@ -439,7 +439,7 @@ def arm(scope: TenantScope, commitment_id: UUID | None, *, now: datetime) -> Com
     scope.check("memory:retire")
     row = _locked_possible(scope, commitment_id)
     if row.entry_id not in adapter.console.entries_by_id(scope, [row.entry_id], now=now):
-        raise Conflict("The entry that the commitment stands in is gone.", state=row.state)
+        raise Conflict("The entry that the commitment came from is gone.", state=row.state)
     due_at = _next_due(row, now) if row.repeats else row.due_at
     if due_at is not None and due_at <= now:
         raise Conflict("The commitment cannot be armed: its due time has passed.", state=row.state)

@@ -45,12 +45,12 @@ KEPT_AFTER_LAPSING = timedelta(hours=1)
 SHOWN = 5
 ROUNDS = 5
 COLUMNS = ("tenant_id", "id", "request_id", "store", "row_id", "decision")
-WORKER_LOST = Failure("worker_lost", "The workers of this preview died, again and again.")
+WORKER_LOST = Failure("worker_lost", "The workers that built this preview died repeatedly.")
 BROKEN = Failure("internal_error", "The host failed; the failure was recorded.")
 PREVIEW_FAILURES = {each.code: each.message for each in (WORKER_LOST, BROKEN)}
 GIVEN_UP = Failure(
     "worker_lost",
-    "The workers of this forget failed or died, again and again. What was erased is gone, nothing was verified; the "
+    "The workers of this forget failed or died repeatedly. What they erased is gone, but nothing was verified; the "
     "request can be run again.",
 )
 RESIDUE_FOUND = Failure("residue_found", "The verification still found traces; the request can be run again.")
@@ -458,7 +458,7 @@ def _choose(request: ForgetRequest, ticked: Collection[str], spared: Collection[
         for part in sql.in_chunks(UUID(hex=row) for row in rows):
             found = _suspects(request).filter(row_id__in=part)
             if set(part) - set(found.values_list("row_id", flat=True)):
-                problem = {"field": "suspected", "message": "names a row that is no suspect of this preview"}
+                problem = {"field": "suspected", "message": "names a row that is not a suspected row of this preview"}
                 raise Invalid("The request was not confirmed.", errors=[problem])
             _decide(request, found, decision)
     decided = plans.count_decisions(request)

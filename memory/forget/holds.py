@@ -37,7 +37,7 @@ def place(scope: TenantScope, names: list[str], *, reason: str, now: datetime) -
     hold.insert(by=WRITER)
     _put_on_record(scope.tenant_id, hold, scope.principal.id, "forget.hold.set", words, now)
     if _is_being_forgotten(scope.tenant_id, terms):
-        raise Conflict("A confirmed forget of this subject is being carried out.", state=ForgetState.CONFIRMED)
+        raise Conflict("A confirmed forget of this subject is in progress.", state=ForgetState.CONFIRMED)
     return hold
 
 

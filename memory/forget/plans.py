@@ -128,7 +128,7 @@ def terms_of(names: list[str]) -> tuple[str, ...]:
 def open_terms(request: ForgetRequest) -> tuple[str, ...]:
     """The names that an open request looks for; refuses one that is over."""
     if not request.sealed_terms:
-        raise Conflict("This request is over; its subject is no longer known here.", state=request.state)
+        raise Conflict("This request has ended; its subject is no longer stored here.", state=request.state)
     return tuple(json.loads(vault.open_note(request.id, bytes(request.sealed_terms))))
 
 

@@ -409,6 +409,6 @@ def active_operator(tenant: Tenant, email: str) -> Operator:
     """Return the active operator of this tenant with that address; refuse an unknown one."""
     found = operator_by_email(email)
     if found is None or not Operator.objects.active_in(tenant.id).filter(id=found.id).exists():
-        field = {"field": "for", "message": "is no active operator of this tenant"}
+        field = {"field": "for", "message": "is not an active operator of this tenant"}
         raise Invalid(f"There is no active operator {email.strip()!r} in {tenant.slug}.", errors=[field])
     return found

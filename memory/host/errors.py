@@ -145,7 +145,7 @@ class Gone(Refusal):
     """It existed, and will not exist again."""
 
     code = "gone"
-    message = "That is no longer there."
+    message = "That no longer exists."
 
 
 class Busy(Refusal):
@@ -252,7 +252,7 @@ class IdempotencyKeyMismatch(Conflict):
 
 class IdempotencyInFlight(Conflict):
     code = "idempotency_in_flight"
-    message = "The same request is being carried out. Try again in a moment."
+    message = "The same request is still being processed. Try again in a moment."
 
 
 class RunAlreadyActive(Conflict):
@@ -322,7 +322,7 @@ class KeyExists(Conflict):
     it."""
 
     code = "key_exists"
-    message = "There is an entry under that key already."
+    message = "There is already an entry with that key."
 
 
 class VersionMismatch(Conflict):
@@ -334,12 +334,12 @@ class VersionMismatch(Conflict):
 
 class TaskClosed(Conflict):
     code = "task_closed"
-    message = "The task has ended and takes no memory any more."
+    message = "The task has ended and accepts no more memory."
 
 
 class PreconditionRequired(Refusal):
     code = "precondition_required"
-    message = "Say in If-Match which version is to be changed."
+    message = "Name the version to change in If-Match."
 
 
 class CapacityExceeded(Refusal):

@@ -69,7 +69,7 @@ def create_heartbeat(tenant_id: UUID, order: HeartbeatOrder, *, now: datetime) -
         with transaction.atomic():
             return heartbeat.insert(by=WRITER)
     except IntegrityError:
-        raise Conflict("There is a heartbeat of that name already.") from None
+        raise Conflict("There is already a heartbeat with that name.") from None
 
 
 def change(heartbeat: Heartbeat, order: HeartbeatOrder, *, now: datetime) -> None:

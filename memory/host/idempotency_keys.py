@@ -26,7 +26,7 @@ WRITER = "memory.host.idempotency_keys"
 LEASE = Lease(IdempotencyRecord, WRITER, timedelta(seconds=120))  # longer than any view runs
 KEPT = timedelta(hours=24)
 FORM = re.compile(r"[A-Za-z0-9._~:@!$&'()*+,;=/-]{1,255}")
-NOT_A_KEY = "must be 1 to 255 characters that may stand in a URL"
+NOT_A_KEY = "must be 1 to 255 characters that a URL may have"
 LONGEST_ENDPOINT = 500
 
 

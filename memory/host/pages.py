@@ -333,7 +333,7 @@ WORDS = {
     "max_length": "must have at most %(limit_value)d characters; it has %(show_value)d",
     "min_value": "must be at least %(limit_value)s",
     "max_value": "must be at most %(limit_value)s",
-    "invalid_choice": "is none of the choices",
+    "invalid_choice": "is not one of the choices",
     "null_characters_not_allowed": "holds a NUL",
 }
 
@@ -360,7 +360,7 @@ class Creation:
     shown_at: str = ""
 
 
-SENT_ALREADY = "This form was sent already, and carried out once."
+SENT_ALREADY = "This form was sent before and has already taken effect."
 
 
 def creates(*, shown_at: str = "", words: str = "") -> Callable[[View], View]:

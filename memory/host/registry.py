@@ -114,7 +114,7 @@ def _require_own_spelling(tenant_id: UUID, artifact: Artifact) -> None:
     rows = Installation.objects.of(tenant_id).filter(kind=artifact.kind, name__iexact=artifact.name)
     there: Installation | None = rows.exclude(name=artifact.name).first()
     if there:
-        message = f"{there.name} is installed, and {artifact.name} differs from it in capitals alone; use another name."
+        message = f"{there.name} is installed, and {artifact.name} differs from it only in capitals; use another name."
         raise Conflict(message, installedArtifactRef=there.ref)
 
 

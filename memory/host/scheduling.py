@@ -100,11 +100,11 @@ def first_tick(order: ScheduleOrder, *, now: datetime, path: str = "") -> dateti
     if order.at:
         field_name, tick_at = "at", order.at
         if order.at <= now:
-            raise _invalid(f"{path}at", "must lie in the future")
+            raise _invalid(f"{path}at", "must be in the future")
     else:
         field_name, tick_at = "cron", _next_of_cron(order, now, path)
     if tick_at - now > HORIZON:
-        errors = [{"field": path + field_name, "message": f"lies farther ahead than {HORIZON_TEXT}"}]
+        errors = [{"field": path + field_name, "message": f"is further ahead than {HORIZON_TEXT}"}]
         raise ScheduleHorizonExceeded(errors=errors, maxFutureHorizon=HORIZON_TEXT)
     return tick_at
 
@@ -140,7 +140,7 @@ def create_schedule(tenant_id: UUID, order: ScheduleOrder, *, now: datetime, pat
         with transaction.atomic():
             return schedule.insert(by=WRITER)
     except IntegrityError:
-        raise Conflict("There is a schedule of that name already.") from None
+        raise Conflict("There is already a schedule with that name.") from None
 
 
 def change(schedule: Schedule, order: ScheduleOrder, *, now: datetime, path: str = "") -> None:

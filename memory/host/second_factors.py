@@ -105,7 +105,9 @@ def add_passkey(operator: Operator, credential: JSONObject, *, now: datetime) ->
         webauthn.parse_registration_response(credential)
         webauthn.complete_registration(credential)
     except UNREADABLE:
-        raise Invalid(errors=[{"field": "credential", "message": "is no passkey for this page; try again"}]) from None
+        raise Invalid(
+            errors=[{"field": "credential", "message": "is not a passkey for this page; try again"}]
+        ) from None
     kept = {"name": PASSKEY, "credential": credential}
     Authenticator.objects.create(user=operator, type=Authenticator.Type.WEBAUTHN, data=kept, created_at=now)
     access.record_everywhere(operator, action="operator.passkey_added", now=now)

@@ -179,7 +179,7 @@ def reclaim_keys(tenant_id: UUID, rows: list[UUID]) -> None:
         with transaction.atomic():
             EntryAddress.objects.written_by(WRITER).filter(tenant_id=tenant_id, id__in=rows).update(hidden=False)
     except IntegrityError:
-        raise KeyExists("Another entry has that key by now; it has to go before this one is restored.") from None
+        raise KeyExists("Another entry has that key now; remove it before you restore this one.") from None
 
 
 # Entries that have an address, as they are stored: locked and accessed.

@@ -323,7 +323,7 @@ def require_create(caller: Caller, address: Address, *, now: datetime) -> None:
     """
     caller.scope.check(WRITE)
     if address.agent_id != caller.agent_id and not caller.operates:
-        raise Forbidden("An agent makes entries in its own name.", rule="agent-binding")
+        raise Forbidden("An agent can create entries only in its own name.", rule="agent-binding")
     _require_place(caller, address, now)
     if address.tier == Tier.SEMANTIC:
         _require_namespace(caller, address.namespace, now)

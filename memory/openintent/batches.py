@@ -154,9 +154,9 @@ def require_versions(targets: Sequence[Target]) -> None:
     for each in targets:
         with At(each.index):
             if each.row is None and each.item.version:
-                raise VersionMismatch("The entry is not there any more.", current_version=0)
+                raise VersionMismatch("The entry no longer exists.", current_version=0)
             if each.row is not None and each.item.version is None:
-                raise PreconditionRequired("An entry that is there already is changed by its version.")
+                raise PreconditionRequired("An existing entry is changed by its version.")
 
 
 def require_same_places(caller: Caller, targets: Sequence[Target]) -> None:

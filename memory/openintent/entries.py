@@ -134,7 +134,7 @@ def require_size(value: JSONObject) -> int:
 def require_future(expires_at: datetime | None, *, now: datetime) -> None:
     """Refuse an entry that would expire at once."""
     if has_expired(expires_at, now):
-        problem = {"field": "expires_at", "message": "lies in the past"}
+        problem = {"field": "expires_at", "message": "is in the past"}
         raise Invalid("The memory entry cannot be stored.", errors=[problem])
 
 
@@ -208,7 +208,7 @@ def parse(text: str) -> str:
     """``task_lifetime`` or ``duration:<ISO 8601>`` for what was sent; a duration may be sent without the prefix."""
     problem = duration_problem(text)
     if problem:
-        raise Invalid("That is no lifetime of an entry.", errors=[{"field": "ttl", "message": problem}])
+        raise Invalid("That is not a valid lifetime.", errors=[{"field": "ttl", "message": problem}])
     return text if text == TASK_LIFETIME else DURATION + text.removeprefix(DURATION)
 
 
@@ -507,7 +507,7 @@ def _put_entry(
         require_same_place(caller, held, fixed)
         return _update(caller, held.id, version, named, origin=origin, now=now), False
     if version is not None:
-        raise VersionMismatch("The entry is not there any more.", current_version=0)
+        raise VersionMismatch("The entry no longer exists.", current_version=0)
     row = create(caller, given, origin=origin, now=now)
     namespaces.audit_changes(made, actor=caller.scope.principal.id, now=now)
     return row, True

@@ -226,7 +226,7 @@ class _Reading:
             return ()
         parts = value.split(",") if isinstance(value, str) else value
         if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
-            self.refuse(name, "must be tags with commas between them")
+            self.refuse(name, "must be tags separated by commas")
             return ()
         found = tuple(dict.fromkeys(part for part in parts if part))
         if not 0 < len(found) <= MAX_TAGS or not all(

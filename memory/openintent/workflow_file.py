@@ -418,7 +418,7 @@ def _mark_in(text: str, mark: Any) -> Mark:
 def _words(problem: yaml.YAMLError, text: str, at: Mark) -> str:
     line = lines_of(text)[at.line - 1]
     if "\t" in line[: at.column]:
-        return "A tab stands here; YAML is indented with spaces."
+        return "There is a tab here; YAML is indented with spaces."
     words = " ".join(part for name in ("context", "problem") if (part := getattr(problem, name, None)))
     return f"This is not YAML: {words}."
 
@@ -448,13 +448,13 @@ class _Building:
 
     def _refuse_extras(self, event: Any, at: Mark) -> None:
         if isinstance(event, yaml.AliasEvent):
-            self._report(at, "An alias (*) stands here; a workflow file says everything where it belongs.")
+            self._report(at, "There is an alias (*) here; a workflow file says everything in its place.")
         elif event.anchor is not None:
-            self._report(at, "An anchor (&) stands here; a workflow file says everything where it belongs.")
+            self._report(at, "There is an anchor (&) here; a workflow file says everything in its place.")
         if getattr(event, "tag", None) is not None:
-            self._report(at, "A tag (!) stands here; values of a workflow file are plain.")
+            self._report(at, "There is a tag (!) here; the values in a workflow file are plain.")
         if isinstance(event, yaml.ScalarEvent) and UNFIT.search(event.value):
-            self._report(at, "An escaped character stands here that has no place in a workflow file.")
+            self._report(at, "There is an escaped character here that a workflow file must not have.")
 
     def _report(self, at: Mark, message: str) -> None:
         self.problems.append(Problem(at.line, at.column, "", message))
@@ -484,7 +484,7 @@ class _Building:
         self._keys[-1] = None
         (at, name), first = key, parent.pairs.get(key[1])
         if first:
-            self._report(at, f"The key {quoted(name)} stands on line {first[0].line} already.")
+            self._report(at, f"The key {quoted(name)} is on line {first[0].line} already.")
         else:
             parent.pairs[name] = (at, node)
 
@@ -641,7 +641,7 @@ def name_problem(text: str, most: int) -> str:
     if len(text) > most:
         return f"has {len(text):,} characters; {most} at most"
     if not text.isprintable():
-        return "holds a character that one cannot see"
+        return "has an invisible character"
     return "has . or .. as a part of a path" if {".", ".."} & set(text.replace("\\", "/").split("/")) else ""
 
 
@@ -769,7 +769,7 @@ def _named_once(drafted: list[_Drafted], found: Findings) -> dict[str, _Drafted]
     steps: dict[str, _Drafted] = {}
     for each in drafted:
         if first := steps.get(each.step.name):
-            found.wrong(each.at, f"{each.where}.task", f"is called like the step on line {first.at.line}")
+            found.wrong(each.at, f"{each.where}.task", f"has the name of the step on line {first.at.line}")
         else:
             steps[each.step.name] = each
     return steps
@@ -806,7 +806,7 @@ def _needed(each: _Drafted, steps: dict[str, _Drafted], found: Findings) -> list
         if name:
             needed.append(name)
         else:
-            found.wrong(named.at, f"{each.where}.depends_on", f"names {quoted(named.name)}, which is no step")
+            found.wrong(named.at, f"{each.where}.depends_on", f"names {quoted(named.name)}, which is not a step")
     return list(dict.fromkeys(needed))
 
 
@@ -824,7 +824,7 @@ def _report_cycles(stuck: dict[str, list[str]], steps: dict[str, _Drafted], foun
             cycle = [*path[path.index(name) :], name]
             each = steps[cycle[0]]
             told = " → ".join(quoted(part) for part in cycle[:8]) + (" …" if len(cycle) > 8 else "")
-            found.wrong(each.needs[0].at, f"{each.where}.depends_on", f"goes in a circle: {told}")
+            found.wrong(each.needs[0].at, f"{each.where}.depends_on", f"depends on itself: {told}")
 
 
 # A workflow file, understood: the form of RFC-0015 7, and the published client's form with a memory block.

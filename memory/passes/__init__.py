@@ -193,7 +193,7 @@ def request_stop(tenant_id: UUID, pass_id: UUID, *, now: datetime) -> Pass:
     if row is None:
         raise NotFound("There is no pass by that id.")
     if row.state not in OPEN:
-        raise Conflict("The pass is over.", state=row.state)
+        raise Conflict("The pass has ended.", state=row.state)
     row.stopping = True
     row.save(by=WRITER, update_fields=["stopping"])
     if row.state == PassState.WAITING:

@@ -267,7 +267,7 @@ def store(
         raise NotFound("There is no run by that id.")
     access.lock_tenant(scope.tenant_id)
     if adapter.forget.closed_entries(scope.tenant_id, sources_of(draft.body)):
-        raise Conflict("A source of the archive was taken back while it was being made.", reason=FORGOTTEN)
+        raise Conflict("A source of the archive was removed while it was being made.", reason=FORGOTTEN)
     _supersede(scope.tenant_id, scope.memory_ref)
     return Archive(
         tenant_id=scope.tenant_id,

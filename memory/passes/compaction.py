@@ -47,7 +47,7 @@ def checked_options(options: JSONObject) -> JSONObject:
     The default is below the most that an entry may have: a distillation with a small budget could not take that in.
     """
     asked = {**USUAL, **options}
-    errors = [{"field": name, "message": "is no option of a compaction"} for name in sorted(set(asked) - set(LIMITS))]
+    errors = [{"field": name, "message": "is not an option of compaction"} for name in sorted(set(asked) - set(LIMITS))]
     errors += [
         {"field": name, "message": f"must be a number from 1 to {most}"}
         for name, most in LIMITS.items()

@@ -500,7 +500,9 @@ def in_parts(changes: Sequence[Change]) -> Iterator[list[Change]]:
 
 def checked_options(options: JSONObject) -> JSONObject:
     """``full`` looks at everything again, whatever is known of the ref."""
-    errors = [{"field": name, "message": "is no option of a consolidation"} for name in sorted(set(options) - {"full"})]
+    errors = [
+        {"field": name, "message": "is not an option of consolidation"} for name in sorted(set(options) - {"full"})
+    ]
     if not isinstance(options.get("full", False), bool):
         errors.append({"field": "full", "message": "must be true or false"})
     if errors:

@@ -516,7 +516,7 @@ def carry_out(work: Pass, *, clock: Clock) -> None:
         except Overtaken:
             continue
         return
-    raise Conflict("The sources of the archive were taken back or distilled, again and again, while it was being made.")
+    raise Conflict("The sources of the archive were repeatedly withdrawn or distilled while it was being made.")
 
 
 @dataclass(frozen=True, slots=True)

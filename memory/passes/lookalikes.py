@@ -332,9 +332,11 @@ def decide(scope: TenantScope, verb: str, chosen: Sequence[Choice], *, now: date
     scope.check("passes:run")
     if verb not in Verb.values:
         error = {"field": "decision", "message": f"must be one of {', '.join(Verb.values)}"}
-        raise Invalid("That is no decision.", errors=[error])
+        raise Invalid("That is not a valid decision.", errors=[error])
     if not 0 < len(chosen) <= MOST_AT_ONCE:
-        raise Invalid("That is no decision.", errors=[{"field": "pairs", "message": f"must be 1 to {MOST_AT_ONCE}"}])
+        raise Invalid(
+            "That is not a valid decision.", errors=[{"field": "pairs", "message": f"must be 1 to {MOST_AT_ONCE}"}]
+        )
     refs = _refs(scope, chosen, now)
     works = {} if verb == Verb.KEEP else {ref: _begin(scope, ref, now) for ref in sorted(set(refs.values()))}
     held = _hold(scope, chosen, refs, now)

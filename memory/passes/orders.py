@@ -32,7 +32,7 @@ from memory.reasons import stored_reason
 
 log = logging.getLogger(__name__)
 
-LOST = Failure("worker_lost", "The workers of this pass died, again and again.")
+LOST = Failure("worker_lost", "The workers of this pass died repeatedly.")
 RESTORED = "pass.restored"  # an audit record of what of a pass is undone
 REVIEWED = "pass.reviewed"  # an audit record of a person who has seen what a pass left
 NO_MEMORY = "There is no memory by that ref."
@@ -273,7 +273,7 @@ def restore_pass(scope: TenantScope, pass_id: UUID | None, *, reason: str, now: 
     scope.check("memory:retire")
     work = find(scope, pass_id)
     if work.state not in passes.OVER:
-        raise Conflict("The pass is not over yet.", state=work.state)
+        raise Conflict("The pass has not ended yet.", state=work.state)
     said = stored_reason(scope.tenant_id, reason, required=True)
     since, restored, after = _restorable_since(scope, now), 0, None
     while restored < MOST:

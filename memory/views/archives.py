@@ -182,7 +182,11 @@ def withdraw(request: HttpRequest, arc_id: str) -> HttpResponse:
     if request.method == "POST":
         sent = pages.submit(form, lambda data: _withdraw(scope, row, data, now))
         if sent.result is not None:
-            anew = " Its ref is distilled anew; the new archive is here when the pass is done." if sent.result else ""
+            anew = (
+                " Its ref is being distilled again; the new archive appears here when the pass is done."
+                if sent.result
+                else ""
+            )
             messages.success(request, f"The archive is withdrawn.{anew}")
             return redirect("archive", arc_id)
     above = archives.all_dependent_archives(scope.tenant_id, [row.id], ()) - {row.id}
@@ -216,15 +220,15 @@ def compare(request: HttpRequest, arc_id: str) -> HttpResponse:
             f"{'' if found.canonical else ', and they are not in canonical form'}.",
         )
     if not found.comes_out_again:
-        message = f"Distilled anew from the same memory, it comes out differently: {found.anew}"
+        message = f"Distilled again from the same memory, the result differs: {found.anew}"
         messages.error(request, f"{message}, where {found.recorded} is on record.")
     return redirect("archive", arc_id)
 
 
 def _distilled_again(anew: str | None) -> str:
     if anew:
-        return "So does the archive distilled anew from the same memory."
-    return "It was not distilled anew: its memory has changed since, or is too large, or an endpoint made it."
+        return "So does an archive distilled again from the same memory."
+    return "It was not distilled again: its memory has changed since, or is too large, or an endpoint made it."
 
 
 @pages.creates()

@@ -223,7 +223,7 @@ def decide(request: HttpRequest) -> HttpResponse:
     if sent.conflict or not sent.result:
         return _render_pairs(request, scope, conflict=sent.conflict)
     number = f"{len(choices)} pair{'s' if len(choices) > 1 else ''}"
-    undo = " What was taken away can be restored from its pass." if sent.result[0] else ""
+    undo = " What was removed can be restored from its pass." if sent.result[0] else ""
     messages.success(request, f"{DONE[Verb(verb)]} {number}.{undo}")
     return redirect(f"{back}#next-{place if place.isdecimal() else 1}")
 

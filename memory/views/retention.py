@@ -58,7 +58,7 @@ def _change(request: HttpRequest, scope: TenantScope) -> HttpResponse:
     if isinstance(sent.result, Shortening):
         return _page(request, scope, form, preview=sent.result)
     if sent.result:
-        messages.success(request, "The policy is changed. It holds from now on.")
+        messages.success(request, "The policy is changed. It applies from now on.")
         return redirect("retention")
     return _page(request, scope, form, status=sent.status)
 

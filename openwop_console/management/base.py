@@ -116,14 +116,14 @@ def expiry_of(text: str, now: datetime) -> datetime:
     if RFC_3339.fullmatch(text.upper()):
         with suppress(ValueError):
             return datetime.fromisoformat(text.upper())
-    raise CommandError(f"The expiry {text!r} is none of 90d, 12h and 2027-01-31T00:00:00Z.")
+    raise CommandError(f"The expiry {text!r} is not of the form 90d, 12h or 2027-01-31T00:00:00Z.")
 
 
 def check_agent_ids(agents: Iterable[str]) -> None:
     """Raise ``CommandError`` for a text that is no id of an agent."""
     for agent in agents:
         if not is_agent_id(agent):
-            raise CommandError(f"{agent!r} is no id of an agent: 1 to {MAX_AGENT} characters that print.")
+            raise CommandError(f"{agent!r} is not the id of an agent: 1 to {MAX_AGENT} characters that print.")
 
 
 def operator_named(tenant: Tenant, email: str) -> Operator:

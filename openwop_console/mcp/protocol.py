@@ -84,7 +84,9 @@ def require_version(named: str | None) -> None:
     """Refuse a version in the header that is not spoken here; a client may leave the header out."""
     if named is not None and named not in VERSIONS:
         message = f"must be one of {', '.join(VERSIONS)}"
-        raise Invalid("That version of the protocol is not spoken here.", errors=[_problem(VERSION_HEADER, message)])
+        raise Invalid(
+            "This host does not support that version of the protocol.", errors=[_problem(VERSION_HEADER, message)]
+        )
 
 
 def _problem(name: str, message: str) -> dict[str, str]:

@@ -30,8 +30,8 @@ GRACE = 30.0
 TOLD = {
     TIMED_OUT: "No answer came in time; the question is closed. Continue without an answer, or ask again.",
     WITHDRAWN: "The question was withdrawn without an answer.",
-    INTERRUPTED: "This host is restarting, or your access has changed. The question still stands for people, but its "
-    "answer is not waited for.",
+    INTERRUPTED: "This host is restarting, or your access has changed. People can still answer the question, but "
+    "this call no longer waits.",
 }
 
 

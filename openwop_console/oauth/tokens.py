@@ -63,7 +63,7 @@ class Adapter(DefaultOIDCAdapter):  # type: ignore[misc]  # allauth is untyped
         names."""
         uris = client.get_redirect_uris()
         if len(uris) > MOST_URIS or not all(map(is_redirect, uris)):
-            explanation = "Redirects go to https, to a program's own scheme, or by plain http to this machine alone."
+            explanation = "Redirects go to https, to a program's own scheme, or by plain http to this machine only."
             raise ImmediateHttpResponse(
                 JsonResponse({"error": "invalid_redirect_uri", "error_description": explanation}, status=400)
             )
@@ -78,7 +78,7 @@ class Adapter(DefaultOIDCAdapter):  # type: ignore[misc]  # allauth is untyped
 
     def validate_resource_uris(self, *, uris: list[str], **_: object) -> None:
         if not is_for_us(self.request, uris):
-            raise ValidationError("This host gives tokens for its own address of MCP alone.")
+            raise ValidationError("This host issues tokens only for its own MCP address.")
 
 
 def is_redirect(uri: str) -> bool:

@@ -105,7 +105,7 @@ def authorization_server(request: Request) -> Response:
 def require_readable(request: HttpRequest) -> None:
     """Refuse parameters that the library or the database would fail on (``invalid_request``, RFC 6749 5.2)."""
     if BROKEN_ESCAPE.search(request.META.get("QUERY_STRING", "")):
-        raise Invalid("The query holds a % that no two hexadecimal digits follow.")
+        raise Invalid("The query has a % that is not followed by two hexadecimal digits.")
     for sent in (request.GET, request.POST):
         for name, values in sent.lists():
             if any(map(UNSTORABLE.search, (name, *values))):

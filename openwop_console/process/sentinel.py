@@ -30,7 +30,7 @@ class Sentinel(cluster.Sentinel):  # type: ignore[misc]  # django-q2 has no type
         if not was_killed or (is_worker and process.timer.value >= 0):  # at work, it waited at no queue
             super().reincarnate(process)
             return
-        cluster.logger.critical("A process of the workers was killed (status %s): all start anew", process.exitcode)
+        cluster.logger.critical("A process of the workers was killed (status %s): all are restarted", process.exitcode)
         for each in own:
             each.kill()
             each.join()

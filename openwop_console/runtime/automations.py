@@ -88,8 +88,8 @@ def _untimely(document: JSONMapping, now: datetime) -> Problems:
     if tick_at is None:
         return [(path, "names a day that no calendar has")]
     if tick_at <= now:
-        return [(path, "must lie in the future")]
-    return [(path, f"lies farther ahead than {HORIZON_TEXT}")] if tick_at - now > HORIZON else []
+        return [(path, "must be in the future")]
+    return [(path, f"is further ahead than {HORIZON_TEXT}")] if tick_at - now > HORIZON else []
 
 
 def _create_schedule(installation: Installation, now: datetime) -> None:

@@ -245,7 +245,7 @@ def _problems(tenant_id: UUID, document: JSONMapping) -> Problems:
     found: Problems = []
     for at, chain in enumerate(document["chains"]):
         if named[chain["chainId"]] > 1:
-            found.append((f"$.chains[{at}].chainId", "stands for two chains of the pack"))
+            found.append((f"$.chains[{at}].chainId", "names two chains of the pack"))
         found += [(f"$.chains[{at}]{path}", message) for path, message in _of_chain(tenant_id, chain)]
     return found
 
@@ -306,7 +306,7 @@ def _of_placeholders(definition: JSONMapping) -> Found:
         elif not all(declared[name] for name in names):
             yield path, "has a placeholder of a parameter that is neither required nor has a default"
         elif names and node_types.logs_config(type_id):
-            yield path, "is told on the log, where nothing of a run may stand; give it to the node as an input"
+            yield path, "would be written to the log, which may hold no data of a run; pass it to the node as an input"
 
 
 def _place(field: str) -> str:

@@ -147,7 +147,7 @@ def _meanings(config: JSONMapping) -> list[tuple[str, str]]:
     if 0 < len(config.get("approversList", ())) < config.get("requiredApprovals", 1):
         wrong.append(("config.requiredApprovals", "are more than there are approvers"))
     if "timeoutSec" in config and "timeoutMs" in config:
-        wrong.append(("config.timeoutMs", "stands beside timeoutSec; say one of them"))
+        wrong.append(("config.timeoutMs", "cannot be combined with timeoutSec"))
     return wrong
 
 

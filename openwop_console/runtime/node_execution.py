@@ -113,7 +113,7 @@ class NodeMemory:
     ) -> str:
         if memory_ref.startswith(addresses.PREFIX):
             raise NodeFailure(
-                "memory_ref_reserved", "Memory of OpenIntent is written over OpenIntent alone.", final=True
+                "memory_ref_reserved", "Memory of OpenIntent can be written only over OpenIntent.", final=True
             )
         scope = self._scope(memory_ref)
         if scope is None:
@@ -165,7 +165,7 @@ class NodeFiles:
             return None
         found = workspace.by_id(scope, row)
         if found is None:
-            raise NodeFailure("workspace_version_gone", "The version of the file that this run sees is kept no more.")
+            raise NodeFailure("workspace_version_gone", "The version of the file that this run sees is no longer kept.")
         return {**_file_document(found), "content": found.content, "contentType": found.content_type}
 
     def _noted(self, path: str) -> UUID | None:

@@ -67,7 +67,7 @@ def _graph_problems(definition: JSONObject) -> ErrorList:
         errors.append({"field": "$.nodes", "message": "two nodes have one id"})
     for at, edge in enumerate(definition["edges"]):
         if {edge["sourceNodeId"], edge["targetNodeId"]} - set(nodes):
-            errors.append({"field": f"$.edges[{at}]", "message": "names a node that is not there"})
+            errors.append({"field": f"$.edges[{at}]", "message": "names a node that does not exist"})
     return errors or [
         *_config_problems(definition),
         *_expression_problems(definition),
@@ -114,7 +114,7 @@ def _cycle_problems(definition: JSONObject) -> ErrorList:
     try:
         order_of(definition)
     except CycleError:
-        return [{"field": "$.edges", "message": "lead in a circle"}]
+        return [{"field": "$.edges", "message": "form a cycle"}]
     return []
 
 
@@ -128,7 +128,7 @@ def _connection_problems(definition: JSONObject) -> ErrorList:
             if port["type"] != "connection":
                 continue
             if port["nodeId"] not in nodes:
-                errors.append({"field": field, "message": "names a node that is not there"})
+                errors.append({"field": field, "message": "names a node that does not exist"})
             elif port["nodeId"] not in before[node["id"]] and not port.get("optional"):
                 errors.append({"field": field, "message": "names a node that does not come before"})
     return errors

@@ -436,7 +436,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
     form = ChangePasswordForm(request.POST if request.method == "POST" else None)
     sent = pages.submit(form, lambda data: _changed(request, data)) if form.is_bound else None
     if sent and sent.result:
-        messages.success(request, "Your password is changed. Your other sessions are over.")
+        messages.success(request, "Your password is changed. Your other sessions have ended.")
         return redirect("password")
     context = {"nav": "settings", "form": form}
     return pages.render(request, "account/change_password.html", context, status=sent.status if sent else 200)

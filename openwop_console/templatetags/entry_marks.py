@@ -187,14 +187,14 @@ def _badges(
 ) -> SafeString:
     badges = [*(_address_badges(entry.address, badge, namespace) if entry.address else ())]
     if entry.retired_kind:
-        hint = "A pass took it away from reads; can be restored for a while"
+        hint = "A pass hid it from reads; can be restored for a while"
         badges.append(badge(entry.retired_kind, label=away(entry.retired_kind), title=hint))
     elif entry.retired_at:
         badges.append(badge("retired", title="Hidden from reads; can be restored"))
     if entry.derived:
         badges.append(badge(entry.derived, tone="info", icon="combine", title="A pass made this of other entries"))
     if entry.protected and not (entry.address and entry.address.pinned):
-        badges.append(badge("protected", title="No pass takes it away"))
+        badges.append(badge("protected", title="No pass removes it"))
     if entry.redactions:
         badges.append(badge("redacted", title="A secret was replaced when this was written"))
     if entry.secret_shapes:
@@ -215,13 +215,13 @@ def _address_badges(
     cut = key if len(at.key) <= SHORT else show_bidi(shortened(at.key, SHORT))
     yield markup(PLACE, address_of("memory"), wanted, whole, key, icon_of("braces"), short, cut, at.version)
     if at.pinned:
-        yield badge("pinned", title="Never evicted, and no pass takes it away")
+        yield badge("pinned", title="Never evicted, and no pass removes it")
     if at.priority_word != "normal":
         yield badge(at.priority_word, label=f"{at.priority_word} priority", title="What is evicted first, and last")
     if at.sensitivity:
         yield badge(at.sensitivity, title="How sensitive its writer says it is")
     if at.is_sealed:
-        yield badge("sealed", title="Its value is kept encrypted and is shown to operators alone")
+        yield badge("sealed", title="Its value is kept encrypted and is shown only to operators")
 
 
 def _namespace(name: str) -> tuple[str, SafeString, SafeString]:

@@ -141,7 +141,7 @@ def test_suspects_come_by_page_with_their_words_and_are_decided_with_the_confirm
     gone, spared = (each["row"] for each in first["suspects"])
     body = {"previewId": asked["previewId"], "subject": MARTA, "reason": "r", "suspected": [gone], "spared": [spared]}
     unknown = send(client, "/v1/host/console/forget", {**body, "suspected": ["0" * 32]}, **headers)
-    assert (unknown.status_code, "no suspect of this preview" in unknown.content.decode()) == (400, True)
+    assert (unknown.status_code, "not a suspected row of this preview" in unknown.content.decode()) == (400, True)
     confirmed = send(client, "/v1/host/console/forget", body, **headers).json()
     drain()
     done = client.get(f"/v1/host/console/forget/{confirmed['forgetId']}", **headers).json()

@@ -82,7 +82,7 @@ def test_a_proposal_has_so_many_revisions_and_no_more(monkeypatch: pytest.Monkey
     assert author("patch", f"{PROPOSALS}/{prop(made)}", {"title": "Second"})[0] == 200
     for method, path in (("patch", f"{PROPOSALS}/{prop(made)}"), ("post", f"{EXTENSION}/{prop(made)}/revisions")):
         status, refused = author(method, path, {"title": "Third"})
-        assert (status, refused["message"]) == (409, "The proposal has 2 revisions; propose anew instead.")
+        assert (status, refused["message"]) == (409, "The proposal has 2 revisions; make a new proposal instead.")
     assert Revision.objects.of(made.tenant_id).count() == 2
     assert author("get", f"{EXTENSION}/{prop(made)}")[1]["actions"]["revise"]["allowed"] is False
 

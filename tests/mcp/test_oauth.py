@@ -534,7 +534,7 @@ def test_a_client_may_never_more_than_its_person(browse: Browse) -> None:
     program = Program()
     program.register()
     auditor = browse(role="auditor")
-    assert "nothing that a client could be granted" in body_of(auditor.get(program.address()))
+    assert "no permission that a client could be granted" in body_of(auditor.get(program.address()))
     assert consent(auditor, program.address()).status_code == 403
 
 

@@ -293,7 +293,7 @@ def test_a_file_that_is_none_of_lines_of_entries_is_refused_at_once(ada: TenantS
         (b'[{"memory": 1}]', "is one JSON document"),
         (b'{"results": []}', "is one JSON document"),
         (b"id,memoryRef,agentId\r\n", "CSV export"),
-        (b'{"a": 1}', "is none that is known"),
+        (b'{"a": 1}', "is not a known format"),
     ):
         with pytest.raises(Invalid) as refused:
             uploaded(ada, body)
@@ -332,7 +332,7 @@ def test_an_upload_is_gone_after_a_day(ada: TenantScope) -> None:
     assert ledger_imports.sweep(now=timezone.now()) == 0
     assert not ledger_imports.find(ada, found(ada, check).id, now=later).is_there
     assert ledger_imports.sweep(now=later) == 2
-    with pytest.raises(Conflict, match="no longer there"):
+    with pytest.raises(Conflict, match="no longer exists"):
         confirmed(ada, check)
 
 
@@ -350,7 +350,7 @@ def test_a_forget_erases_every_upload_of_its_tenant_and_no_other(ada: TenantScop
     assert (done.state, done.receipt["stores"]["uploaded imports"]["erased"]) == (ForgetState.FORGOTTEN, 1)
     assert [upload for upload, _ in ledger_imports.texts(ada.tenant_id)] == []
     assert len(bodies()) == 1
-    with pytest.raises(Conflict, match="no longer there"):
+    with pytest.raises(Conflict, match="no longer exists"):
         confirmed(ada, check)
     stores = [each.store for each in erasure.registered()]
     assert stores.index("uploaded imports") > stores.index(erasure.ENTRIES)
@@ -418,7 +418,7 @@ def test_a_dry_run_refuses_an_address_that_an_earlier_line_has_also_after_its_wo
     check = taken_over(row)
     assert [check.outcome[each] for each in ("stored", "here", "refused")] == [4, 1, 2]
     told = [(each.line, each.reason) for each in ledger_imports.refusals(ada, found(ada, check))]
-    assert told == [(5, "There is an entry under that key already."), (6, "There is an entry under that key already.")]
+    assert told == [(5, "There is already an entry with that key."), (6, "There is already an entry with that key.")]
     done = carried_out(confirmed(ada, check))
     assert [done.outcome[each] for each in ("stored", "here", "refused", "changed")] == [4, 1, 2, 0]
 

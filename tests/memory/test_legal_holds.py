@@ -127,7 +127,7 @@ def test_a_subject_that_is_being_forgotten_is_not_put_on_hold() -> None:
     acme = building.scope()
     confirm_marta(acme, preview_marta(acme))
     for name in (MARTA, f"Marta Kowalska {MARTA}"):
-        with pytest.raises(Conflict, match="being carried out"):
+        with pytest.raises(Conflict, match="is in progress"):
             hold(acme, name)
     assert not ForgetHold.objects.of(acme.tenant_id).exists()
 

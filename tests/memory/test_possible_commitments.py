@@ -166,7 +166,7 @@ def test_one_whose_time_is_over_or_whose_entry_is_gone_is_stale_and_cannot_be_ar
     with pytest.raises(Conflict, match="due time has passed"):
         commitments.lifecycle.arm(building.scope(), late.id, now=later)
     ledger.erase.remove_entries(lost.tenant_id, (lost.entry_id,), reason="deleted", now=timezone.now())
-    with pytest.raises(Conflict, match="entry that the commitment stands in is gone"):
+    with pytest.raises(Conflict, match="entry that the commitment came from is gone"):
         commitments.lifecycle.arm(building.scope(), lost.id, now=timezone.now())
     keep(later)
     assert (fresh(late).state, fresh(late).reason) == (S.STALE, "unfired")

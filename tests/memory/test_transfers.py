@@ -270,7 +270,7 @@ def test_a_refused_line_says_why_and_repeats_nothing_of_itself(
         b'{"a": 1,}': "is not JSON: ",
         b"7": "is not a JSON object",
         line(1, createdAt="yesterday").encode(): "createdAt is not a time",
-        line(1, createdAt="2999-01-01T00:00:00Z").encode(): "createdAt lies in the future",
+        line(1, createdAt="2999-01-01T00:00:00Z").encode(): "createdAt is in the future",
         b'{"id": "%s", "createdAt": "2025-01-01"}'
         % ids.wire("mem", ids.new_id_at(THEN)).encode(): "content is missing",
         b'{"id": "%s", "createdAt": "2025-01-01"}' % ids.wire("mem", ids.new_id()).encode(): "id is of another time",

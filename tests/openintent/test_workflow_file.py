@@ -267,12 +267,12 @@ WRONG: list[tuple[str, list[tuple[int, int, str]]]] = [
     ("plan: []\nname:\n", [(2, 6, "name is missing")]),
     ("name: [x", [(1, 9, "This is not YAML: while parsing a flow sequence did not find expected ',' or ']'.")]),
     ("name: [x]\n", [(1, 7, "name must be a text")]),
-    ("name: x\n\tplan: []\n", [(2, 1, "A tab stands here; YAML is indented with spaces.")]),
-    ("name: x\nname: y\n", [(2, 1, "The key 'name' stands on line 1 already.")]),
+    ("name: x\n\tplan: []\n", [(2, 1, "There is a tab here; YAML is indented with spaces.")]),
+    ("name: x\nname: y\n", [(2, 1, "The key 'name' is on line 1 already.")]),
     ("name: x\n---\nname: y\n", [(2, 1, "A second document begins here; a workflow file is one.")]),
     ("name: x\nplan: []\0", [(2, 9, "The character U+0000 has no place in a workflow file.")]),
     ("name: x\n\u202e\x85", [(2, 2, "The character U+0085 has no place in a workflow file.")]),
-    ("name: !!python/name:os.system x", [(1, 7, "A tag (!) stands here; values of a workflow file are plain.")]),
+    ("name: !!python/name:os.system x", [(1, 7, "There is a tag (!) here; the values in a workflow file are plain.")]),
     ("name: x\n[a]: 1\n", [(2, 1, "A list or a mapping cannot be a key.")]),
     ("name: x\nmemory: 3\n", [(2, 9, "memory must be a mapping of names to values")]),
     (
@@ -314,21 +314,21 @@ WRONG: list[tuple[str, list[tuple[int, int, str]]]] = [
     (PLAN + "- {agent: a}\n- {task: t}\n", [(4, 3, "plan[0].task is missing"), (5, 3, "plan[1].agent is missing")]),
     (
         PLAN + "- {task: t, agent: a}\n- {task: t, agent: b}\n",
-        [(5, 10, "plan[1].task is called like the step on line 4")],
+        [(5, 10, "plan[1].task has the name of the step on line 4")],
     ),
     (
         PLAN + "- {task: t, agent: a, depends_on: [u]}\n",
-        [(4, 36, "plan[0].depends_on names 'u', which is no step")],
+        [(4, 36, "plan[0].depends_on names 'u', which is not a step")],
     ),
     (
         PLAN + "- {task: t, agent: a, depends_on: [t]}\n",
-        [(4, 36, "plan[0].depends_on goes in a circle: 't' → 't'")],
+        [(4, 36, "plan[0].depends_on depends on itself: 't' → 't'")],
     ),
     (
         PLAN
         + "- {task: z, agent: a, depends_on: [t]}\n- {task: t, agent: a, depends_on: [u]}\n"
         + "- {task: u, agent: b, depends_on: [t]}\n",
-        [(5, 36, "plan[1].depends_on goes in a circle: 't' → 'u' → 't'")],
+        [(5, 36, "plan[1].depends_on depends on itself: 't' → 'u' → 't'")],
     ),
     (
         PLAN + "- {task: t, agent: a, memory_policy: {max_entries: lots, inherit_from_parent: maybe}}\n",
@@ -363,8 +363,8 @@ def test_an_anchor_and_its_alias_are_refused_so_that_nothing_grows() -> None:
     found = told(f"name: x\n{bomb}")
     assert len(found) == 11 + 20
     assert {message.split(";")[0] for _, _, message in found} == {
-        "An anchor (&) stands here",
-        "An alias (*) stands here",
+        "There is an anchor (&) here",
+        "There is an alias (*) here",
     }
 
 
@@ -376,8 +376,8 @@ MORE_WRONG: list[tuple[str, list[tuple[int, str]]]] = [
         [(4, "plan[0].memory_policy.max_entries must be a whole number from 1 to 1,000,000")],
     ),
     (f"name: {'x' * 501}\n", [(1, "name has 501 characters; 500 at most")]),
-    ('name: "a\\0"\n', [(1, "An escaped character stands here that has no place in a workflow file.")]),
-    ('name: "a\\u202Eb"\n', [(1, "name holds a character that one cannot see")]),
+    ('name: "a\\0"\n', [(1, "There is an escaped character here that a workflow file must not have.")]),
+    ('name: "a\\u202Eb"\n', [(1, "name has an invisible character")]),
     ("name: x\ndescription: [y]\n", [(2, "description must be a text of at most 10,000 characters")]),
     ("name: x\nagents:\n  '': {}\n", [(3, "agents.'' is empty")]),
     ("name: x\nagents:\n" + "".join(f" a{n}:\n" for n in range(501)), [(3, "agents names 501; 500 at most")]),

@@ -256,7 +256,7 @@ def test_a_restore_refuses_what_is_no_whole_backup_of_this_host_and_writes_nothi
     refusals = {
         "no such file": hosts.restore(file=tmp_path / "missing.zip"),
         "cut off": hosts.restore(file=cut),
-        "no backup of a console": hosts.restore(file=foreign),
+        "not a backup of a console": hosts.restore(file=foreign),
         "tenant": hosts.restore(file=_rewritten(hosts.file, tmp_path / "row.zip", _change_a_row)),
         "does not carry its signature": hosts.restore(file=_rewritten(hosts.file, tmp_path / "m.zip", _change_a_count)),
         "another OPENWOP_SECRET_KEY": hosts.restore(OPENWOP_SECRET_KEY="another-key-that-is-also-long-enough-for-it"),
@@ -424,8 +424,8 @@ def test_a_kill_in_the_middle_leaves_what_the_next_try_puts_right(hosts: Hosts, 
     _kill_when(hosts.second, aside.exists if in_sqlite else _copies(hosts.second), "restore", str(hosts.file))
     restored = hosts.restore()
 
-    assert (again.returncode, "there already" in again.stderr) == (1, True)
-    assert (cut.returncode, "no backup of a console, or is cut off" in cut.stderr) == (1, True), cut.stderr
+    assert (again.returncode, "exists already" in again.stderr) == (1, True)
+    assert (cut.returncode, "not a backup of a console, or is cut off" in cut.stderr) == (1, True), cut.stderr
     assert restored.returncode == 0, restored.stderr
     assert not aside.exists()
     left = [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]

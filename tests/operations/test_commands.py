@@ -306,7 +306,10 @@ def test_passwords_of_a_file_are_computed_before_its_transaction(
         ({"tenants": [{"slug": "acme", "operators": [{"email": "x@acme.example", "role": "owner"}]}]}, "passwordEnv"),
         ({"tenants": [{"slug": "acme", "name": "Ac\tme"}]}, "at most 200 characters that print"),
         ({"tenants": [{"slug": "acme", "keys": [{"name": "c\ni", "role": "owner"}]}]}, "characters that print"),
-        ({"tenants": [{"slug": "acme", "keys": [{"name": "ci", "role": "agent", "agents": ["x" * 129]}]}]}, "no id of"),
+        (
+            {"tenants": [{"slug": "acme", "keys": [{"name": "ci", "role": "agent", "agents": ["x" * 129]}]}]},
+            "not the id of",
+        ),
         ({"tenant": []}, r"\$"),
     ],
 )

@@ -174,7 +174,7 @@ def test_a_question_about_what_is_not_there_is_not_found(ada: Client) -> None:
 
 def test_a_wrong_key_form_says_what_is_wrong_and_makes_nothing(ada: Client) -> None:
     for form, says in [
-        ({"role": "emperor"}, "is none of the choices"),
+        ({"role": "emperor"}, "is not one of the choices"),
         ({"role": "viewer", "agents": "one " + "x" * 200}, "must be agent ids"),
         ({"role": "viewer", "expires_at": "2020-01-01"}, "must be in the future"),
         ({"role": "viewer", "person": "nobody@acme.example"}, "nobody"),
@@ -264,7 +264,7 @@ def test_an_owner_who_set_the_password_of_a_stranger_enters_no_tenant_that_invit
     assert operators.count_owners(building.tenant().id) == 1
     assert "invited" in body_of(ada.get("/settings/operators"))
     form = KEY | {"person": stranger}
-    assert "no active operator" in body_of(ada.post("/settings/keys", form)), "a key of theirs would open the API"
+    assert "not an active operator" in body_of(ada.post("/settings/keys", form)), "a key of theirs would open the API"
     for url in (operator_url(stranger), f"{operator_url(stranger)}/reset-password"):
         assert ada.post(url, {"act": "activate"}).status_code == 409, "nor does the inviter's mistake let them in"
     visitor = Client()

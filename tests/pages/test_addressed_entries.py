@@ -29,7 +29,7 @@ from tests.pages.conftest import HTMX, SignIn, body_of
 from tests.tampering import tamper
 
 pytestmark = pytest.mark.django_db
-PROTECTED = 'title="No pass takes it away"'
+PROTECTED = 'title="No pass removes it"'
 SECRET = "PELICAN-4711"
 
 

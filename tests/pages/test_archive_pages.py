@@ -84,7 +84,7 @@ def test_an_archive_is_withdrawn_by_a_person_and_its_ref_distilled_anew_without_
     answer = ada.post(f"{address(made)}/withdraw", {"reason": "planted", "anew": "on"}, follow=True)
     shown = body_of(answer)
     assert "A person withdrew it." in shown
-    assert "Its ref is distilled anew" in shown
+    assert "Its ref is being distilled again" in shown
     row = Archive.objects.get(id=made.id)
     assert (row.state, row.withdrawn_because, bytes(row.body)) == ("withdrawn", "requested", b"")
     assert not MemoryEntry.objects.filter(derived="distilled").exists()
@@ -269,12 +269,12 @@ def test_an_archive_whose_memory_is_as_it_was_is_distilled_anew_and_compared(
     drain()
     (made,) = Archive.objects.all()
     shown = body_of(ada.post(f"{address(made)}/compare", follow=True))
-    assert "distilled anew from the same memory" in shown
+    assert "distilled again from the same memory" in shown
     assert Archive.objects.count() == 1
     building.remember("acme", "Acme decided to renew.")
     shown = body_of(ada.post(f"{address(made)}/compare", follow=True))
     assert "matches" in shown
-    assert "was not distilled anew" in shown
+    assert "was not distilled again" in shown
 
 
 def test_an_archive_that_would_not_be_made_again_like_that_is_told(
@@ -286,7 +286,7 @@ def test_an_archive_that_would_not_be_made_again_like_that_is_told(
     (made,) = Archive.objects.all()
     monkeypatch.setattr("memory.text.distillers.canonical", lambda document: b"{}")
     shown = body_of(ada.post(f"{address(made)}/compare", follow=True))
-    assert "Distilled anew from the same memory, it comes out differently" in shown
+    assert "Distilled again from the same memory, the result differs" in shown
 
 
 def test_a_dry_run_names_what_would_be_covered(ada: Client, drain: Callable[..., int]) -> None:

@@ -542,7 +542,7 @@ def test_residue_is_red_and_can_be_run_again(
         ada.post(f"{url}/retry")
         drain(may_fail=True)
         shown = body_of(ada.get(url))
-    assert "failed or died, again and again" in shown
+    assert "failed or died repeatedly" in shown
     assert "so there is no receipt" not in shown
     assert "A forget left residue" in body_of(ada.get("/"))
     with time_machine.travel(timezone.now() + timedelta(seconds=2)):

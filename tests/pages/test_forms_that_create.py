@@ -37,7 +37,7 @@ Form = tuple[list[str], dict[str, Any]]
 TABLES: list[Any] = [
     model for model in apps.get_models() if issubclass(model, TenantOwned) and model is not IdempotencyRecord
 ]
-ALREADY = "This form was sent already, and carried out once."
+ALREADY = "This form was sent before and has already taken effect."
 
 
 def roll_back(_: World, __: Client) -> Form:

@@ -145,9 +145,9 @@ def test_what_is_wrong_with_a_file_is_said_beside_its_field(ada: Client, setting
         (sent(ada, ""), "is empty"),
         (sent(ada, "x" * 2_000), "at most 1,000 are imported at once"),
         (sent(ada, "PK\x03\x04"), "is a ZIP file"),
-        (sent(ada, '{"a": 1}'), "is none that is known"),
+        (sent(ada, '{"a": 1}'), "is not a known format"),
         (sent(ada, line(1), memory_ref="openintent/x"), "cannot be written"),
-        (sent(ada, line(1), form="xml"), "is none of the choices"),
+        (sent(ada, line(1), form="xml"), "is not one of the choices"),
     ):
         assert answer.status_code == 422
         assert "Nothing was uploaded" in body_of(answer)

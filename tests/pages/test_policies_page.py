@@ -122,11 +122,11 @@ def test_what_is_wrong_stands_on_the_form_with_what_was_typed(ada: Client) -> No
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"quorum": 0}, "Approvals needed: must be at least 1"),
         ({"eligible_roles": []}, "Who votes: is required"),
-        ({"eligible_roles": ["viewer"]}, "is none of the choices"),
+        ({"eligible_roles": ["viewer"]}, "is not one of the choices"),
         ({"lasts": 91, "unit": "day"}, "which is a minute to 90 days"),
         ({"lasts": 59, "unit": "second"}, "which is a minute to 90 days"),
         ({"lasts": 2**31 - 1, "unit": "day"}, "which is a minute to 90 days"),
-        ({"unit": "fortnight"}, "is none of the choices"),
+        ({"unit": "fortnight"}, "is not one of the choices"),
         ({"reason": "x" * 501}, "must have at most 500 characters; it has 501"),
     ]
     for change, words in wrong:

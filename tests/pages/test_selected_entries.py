@@ -60,7 +60,7 @@ def test_selected_entries_are_shown_then_retired_and_restored_with_a_record_of_e
     assert all(row.retired_at is None for row in rows(made))
     send(ada, "protect", made)
     assert all(row.protected for row in rows(made))
-    assert body_of(ada.get("/memory")).count('title="No pass takes it away"') == 3
+    assert body_of(ada.get("/memory")).count('title="No pass removes it"') == 3
     for action, targets in (("retired", made[:2]), ("restored", made[:2]), ("protected", made)):
         found = audit.newest(building.tenant().id, audit.AuditFilter(action=f"memory.{action}"))
         assert sorted(each.target for each in found) == sorted(targets)

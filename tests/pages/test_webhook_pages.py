@@ -49,7 +49,7 @@ def test_what_is_wrong_stands_on_the_form(ada: Client) -> None:
         ({"url": "http://receiver.example/"}, "must begin with https://"),
         ({"url": "https://10.0.0.1/"}, "must not lead to an address that is not public"),
         ({"events": []}, "is required"),
-        ({"events": ["no.such"]}, "is none of the choices"),
+        ({"events": ["no.such"]}, "is not one of the choices"),
     ]
     for change, words in wrong:
         answer = ada.post(URL, FORM | change)

@@ -181,7 +181,7 @@ def test_a_commitment_that_keeps_firing_becomes_an_automation() -> None:
     assert finding.artifact["inputs"] == {"commitmentId": "cmt_1"}
     assert (finding.evidence[0].kind, finding.evidence[0].id) == ("commitment", "cmt_1")
     assert finding.source_run_ids == ("run_3", "run_2", "run_1")
-    assert "Nothing but that commitment starts it by time yet." in finding.rationale
+    assert "Only that commitment starts it so far." in finding.rationale
 
 
 def test_the_same_sight_has_one_pattern_and_another_sight_another() -> None:

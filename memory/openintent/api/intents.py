@@ -418,7 +418,7 @@ def _event_query(query: Any) -> EventQuery:
         problems.append({"field": "since", "message": "must be a time in ISO 8601"})
     kind = query.get("event_type", "")
     if len(kind) > LONGEST_TYPE or not kind.isprintable():
-        problems.append({"field": "event_type", "message": "is no type of event"})
+        problems.append({"field": "event_type", "message": "is not an event type"})
     if problems:
         raise Invalid("The events cannot be listed like that.", errors=problems)
     return EventQuery(kind, since, limit, offset)

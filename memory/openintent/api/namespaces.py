@@ -40,7 +40,7 @@ class RuleBody(Closed):
     def validate(self, given: dict[str, object]) -> dict[str, object]:
         said = {given[word] for word in ("access", "level") if word in given}
         if len(said) != 1:
-            raise serializers.ValidationError({"access": ["say one of none, read, write and admin"]})
+            raise serializers.ValidationError({"access": ["must be none, read, write or admin"]})
         return {"agent": given["agent"], "access": said.pop()}
 
 
@@ -57,7 +57,7 @@ class PermissionsBody(Closed):
 
     def validate(self, given: dict[str, object]) -> dict[str, object]:
         if not given:
-            raise serializers.ValidationError({"default": ["say default, allow, or both"]})
+            raise serializers.ValidationError({"default": ["must have default, allow, or both"]})
         return given
 
 
@@ -94,7 +94,7 @@ def _labelled(given: Mapping[str, str], problems: Problems) -> Labelled | None:
     }
     for name, labels in parts.items():
         if len(given[name]) > MAX_NAME or not all(labels) or not is_clean(given[name]):
-            message = f"must be labels with points between them, at most {MAX_NAME} characters"
+            message = f"must be labels separated by dots, at most {MAX_NAME} characters"
             problems.append({"field": name, "message": message})
     depth = given.get("max_depth")
     if depth is not None and not (depth.isascii() and depth.isdigit() and 0 < int(depth[:4]) <= MAX_NAME):

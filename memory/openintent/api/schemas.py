@@ -291,7 +291,7 @@ BATCH: Schema = {
     "properties": {"entries": {"type": "array", "minItems": 1, "maxItems": batches.MOST, "items": ITEM}},
 }
 REMOVAL: Schema = {"type": "object", "additionalProperties": False, "properties": {"origin": nullable(ORIGIN)}}
-TAG_LIST: Schema = {"anyOf": [STRING, listed(STRING)], "description": "A list, or a text with commas between the tags."}
+TAG_LIST: Schema = {"anyOf": [STRING, listed(STRING)], "description": "A list, or tags separated by commas."}
 FILTER: Schema = {
     "type": "object",
     "additionalProperties": False,
@@ -316,7 +316,7 @@ FILTER: Schema = {
 BATCH_FILTER: Schema = {
     "type": "object",
     "additionalProperties": False,
-    "description": "The filter may stand in the query string instead; it is given once.",
+    "description": "The filter may be in the query string instead; give it once.",
     "properties": {"filter": FILTER},
 }
 
@@ -355,12 +355,12 @@ class Sought(Paged):
 
     agent_id = serializers.CharField(required=False, max_length=addresses.MAX_NAME)
     namespace = serializers.CharField(
-        required=False, max_length=addresses.MAX_NAME + 1, help_text="With * at its end, what begins so."
+        required=False, max_length=addresses.MAX_NAME + 1, help_text="A prefix, if it ends with *."
     )
     key = serializers.CharField(required=False, max_length=addresses.MAX_NAME)
     memory_type = serializers.ChoiceField([str(each) for each in Tier], required=False)
-    tags = serializers.CharField(required=False, help_text="With commas between them; an entry has all of them.")
-    tags_any = serializers.CharField(required=False, help_text="With commas between them; an entry has one of them.")
+    tags = serializers.CharField(required=False, help_text="Separated by commas; an entry has all of them.")
+    tags_any = serializers.CharField(required=False, help_text="Separated by commas; an entry has one of them.")
     pinned = serializers.BooleanField(required=False)
     updated_after = serializers.CharField(required=False, help_text="ISO 8601")
     updated_before = serializers.CharField(required=False, help_text="ISO 8601")
@@ -389,13 +389,16 @@ class SoughtNamespaces(Paged):
     them."""
 
     prefix = serializers.CharField(
-        required=False, max_length=addresses.MAX_NAME, help_text="The first labels, with points between them; * is any."
+        required=False, max_length=addresses.MAX_NAME, help_text="The first labels, separated by dots; * is any label."
     )
     suffix = serializers.CharField(
-        required=False, max_length=addresses.MAX_NAME, help_text="The last labels, with points between them; * is any."
+        required=False, max_length=addresses.MAX_NAME, help_text="The last labels, separated by dots; * is any label."
     )
     max_depth = serializers.IntegerField(
-        min_value=1, max_value=addresses.MAX_NAME, required=False, help_text="So many labels of each, every name once."
+        min_value=1,
+        max_value=addresses.MAX_NAME,
+        required=False,
+        help_text="Names are cut after so many labels, and each is listed once.",
     )
 
 

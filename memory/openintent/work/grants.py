@@ -95,7 +95,7 @@ def _task_of(about: Intent, task_id: str) -> UUID | None:
         return None
     found = task(about.tenant_id, task_id)
     if found is None or found.intent_id != about.id:
-        raise authority.refuse("task_id", "is no task of that intent")
+        raise authority.refuse("task_id", "is not a task of that intent")
     return found.id
 
 

@@ -203,7 +203,7 @@ def _patch(state: JSONObject, patch: Json) -> None:
     elif op == "append":
         before = state.get(path, [])
         if not isinstance(before, list):
-            raise authority.refuse("patches.path", "is no list to append to")
+            raise authority.refuse("patches.path", "is not a list, so nothing can be appended to it")
         state[path] = [*before, patch.get("value")]
     else:
         state[path] = patch.get("value")

@@ -24,4 +24,4 @@ class Command(DatabaseCommand):
         with refusals_as_errors():
             encoded = access.encode_password(operator, new_password(options["password_env"]))
             access.store_password(operator, encoded, action="operator.password_changed", actor="host", now=now)
-        self.stdout.write(f"The password of {operator.email} is changed; their sessions are over.")
+        self.stdout.write(f"The password of {operator.email} is changed; their sessions have ended.")

@@ -27,4 +27,4 @@ class Command(DatabaseCommand):
         operator = operator_named(tenant, email)
         with refusals_as_errors():
             operators.end_sessions(administrator_scope(tenant), operator.id, now=timezone.now())
-        self.stdout.write(f"The sessions of {email} in {tenant.slug} are over.")
+        self.stdout.write(f"The sessions of {email} in {tenant.slug} have ended.")

@@ -55,7 +55,7 @@ class Whole(MigrationExecutor):
             gone = [name for app, name in lacking if (app, name) not in self.loader.disk_migrations]
             if gone and len(lacking) < len(squashed.replaces):
                 raise CommandError(
-                    f"The database lacks {squashed.app_label}.{gone[0]}, which this release does not have any more; "
+                    f"The database lacks {squashed.app_label}.{gone[0]}, which this release no longer has; "
                     "migrate it first with the last release that has it."
                 )
 

@@ -10,7 +10,7 @@ from openwop_console.management.base import DatabaseCommand, refusals_as_errors
 
 
 class Command(DatabaseCommand):
-    help = "Fill the demo tenants by executing workflows. What is there already stays as it is."
+    help = "Fill the demo tenants by executing workflows. What exists already stays as it is."
 
     def handle(self, *args: object, **options: object) -> None:
         folder = settings.OPENWOP_DATA_DIR

@@ -349,10 +349,10 @@ def _rationale(habit: Habit, zone: ZoneInfo) -> str:
     when = period((start.at for start in habit.starts), zone)
     if habit.commitment_id:
         what = f"A commitment that starts {shown_name(habit.workflow_id)} has fired {counted_noun(number, 'time')}"
-        besides = "Nothing but that commitment starts it by time yet."
+        besides = "Only that commitment starts it so far."
     else:
-        what = f"Somebody started {shown_name(habit.workflow_id)} by hand or with a key {counted_noun(number, 'time')}"
-        besides = "Nothing starts it by time yet."
+        what = f"Someone started {shown_name(habit.workflow_id)} by hand or with a key {counted_noun(number, 'time')}"
+        besides = "No schedule starts it yet."
     inputs = "with the same inputs each time" if habit.inputs else "without inputs"
     return (
         f"{what}, {inputs}: {rhythm.in_words} at about {rhythm.clock} ({zone.key}), {when}. "
