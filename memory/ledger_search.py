@@ -80,6 +80,8 @@ class FilterField:
     parameter: str
     label: str
     wire: str = ""
+    # Its only values, where it has a fixed list of them; the page refuses any other.
+    words: tuple[str, ...] = ()
     # Whether the words of a search may name it: ``ref:notes``, ``tag:"a b"``.
     in_search: bool = False
     # Whether its text is a parameter of a statement, which looks up nothing first.
@@ -116,7 +118,7 @@ class LedgerFilter:
     )
     subject: str = _by("subject", "Subject", in_search=True, shaped=True, column="subject", folded=True)
     text: str = _by("q", "Text", wire="q")
-    state: str = _by("state", "State", wire="state", default="present")
+    state: str = _by("state", "State", wire="state", words=STATES, default="present")
     tier: str = _by("tier", "Tier", wire="tier", folded=True)
     principal: str = _by(
         "by", "Key or person", wire="principal", in_search=True, shaped=True, column="principal", folded=True
@@ -125,7 +127,7 @@ class LedgerFilter:
     sensitivity: str = _by("sensitivity", "Sensitivity", wire="sensitivity", column="sensitivity", folded=True)
     system: str = _by("system", "Origin, as stated", wire="system", in_search=True, column="system", folded=True)
     thread: str = _by("thread", "Thread, as stated", wire="threadId", in_search=True)
-    order: str = _by("order", "Order", wire="order")
+    order: str = _by("order", "Order", wire="order", words=ORDERS)
     since: datetime | None = None
     until: datetime | None = None
 

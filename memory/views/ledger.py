@@ -39,7 +39,7 @@ from memory.templatetags.memory_words import last_part
 from memory.wire import instant
 
 # Query parameter -> field of the filter.
-FIELDS = {each.parameter: name for name, each in ledger_search.FIELDS.items()}
+FIELD_OF = {each.parameter: name for name, each in ledger_search.FIELDS.items()}
 BOUNDS = ("since", "until")
 BY = ledger_search.FIELDS["principal"].parameter
 TIMES = {"age": "Created", "since": "From", "until": "To"}
@@ -53,7 +53,7 @@ OFFERED = 500
 TYPED = frozenset({"tag", "subject", "memory_ref"})
 
 
-@pages.parameters(*FIELDS, *TIMES, *pages.LIST, "columns", several=("column",))
+@pages.parameters(*FIELD_OF, *TIMES, *pages.LIST, "columns", several=("column",))
 @require_safe
 def ledger(request: HttpRequest) -> HttpResponseBase:
     """The ledger as a page, as its list alone, or as a file."""
@@ -97,7 +97,7 @@ def _columns(request: HttpRequest) -> list[str]:
     return [each for each in TABLE if each in kept.split(".")] if kept else list(TABLE)
 
 
-@pages.parameters(*FIELDS, *TIMES)
+@pages.parameters(*FIELD_OF, *TIMES)
 @require_http_methods(["GET", "HEAD", "POST"])
 def save_filter(request: HttpRequest) -> HttpResponse:
     """Ask for a name, then keep the filter that the ledger had under it."""
@@ -155,7 +155,7 @@ def remove_filter(request: HttpRequest, filter_id: str) -> HttpResponse:
 
 def _filter_items(request: HttpRequest) -> list[tuple[str, str]]:
     """The filter as the address has it."""
-    return [(name, value) for name in (*FIELDS, *TIMES) if (value := pages.text_of(request, name))]
+    return [(name, value) for name in (*FIELD_OF, *TIMES) if (value := pages.text_of(request, name))]
 
 
 def _saved(request: HttpRequest, scope: TenantScope) -> dict[str, object]:
@@ -177,7 +177,7 @@ def _acts(scope: TenantScope, wanted: LedgerFilter, page: ledger_search.LedgerPa
 
 def query_of(wanted: LedgerFilter) -> str:
     """The query that asks for this, with its times as they are now."""
-    said = {name: getattr(wanted, field) for name, field in FIELDS.items()}
+    said = {name: getattr(wanted, field) for name, field in FIELD_OF.items()}
     times = {name: at.isoformat() for name in BOUNDS if (at := getattr(wanted, name))}
     return urlencode({name: value for name, value in {**said, **times}.items() if value})
 
@@ -191,14 +191,16 @@ def filter_of(query: str, now: datetime) -> LedgerFilter:
 
 def wanted_of(request: HttpRequest, now: datetime) -> LedgerFilter:
     """The filter that an address of the ledger says."""
-    given = {field: pages.text_of(request, name) for name, field in FIELDS.items()}
-    state = pages.word_of(request, "state", ledger_search.STATES) or "present"
-    order = pages.word_of(request, "order", ledger_search.ORDERS)
+    given = {}
+    for field, declared in ledger_search.FIELDS.items():
+        name, words = declared.parameter, declared.words
+        if value := pages.word_of(request, name, words) if words else pages.text_of(request, name):
+            given[field] = value
     age = pages.word_of(request, "age", ledger_search.AGES)
     since, until = pages.moment_of(request, "since"), pages.moment_of(request, "until", end=True)
     if age:
         since = max(filter(None, (since, now - ledger_search.AGES[age])))
-    return LedgerFilter(**(given | {"state": state, "order": order}), since=since, until=until)
+    return LedgerFilter(**given, since=since, until=until)
 
 
 def _addresses(
@@ -313,7 +315,7 @@ def _node_name(node_id: str) -> str:
 READER_COLUMNS = ("runId", "workflowId", "status", "startedBy", "entriesRead", "readAt")
 
 
-@pages.parameters(*FIELDS, *TIMES, "format")
+@pages.parameters(*FIELD_OF, *TIMES, "format")
 @require_safe
 def reach(request: HttpRequest) -> HttpResponseBase:
     """Where the entries that the address filters have gone: which runs read them, which archives keep their text, and
@@ -349,7 +351,7 @@ CONTENT_TYPES = {
 
 
 @pages.creates()
-@pages.parameters(*FIELDS, *TIMES)
+@pages.parameters(*FIELD_OF, *TIMES)
 @require_http_methods(["GET", "HEAD", "POST"])
 def ledger_export(request: HttpRequest) -> HttpResponse:
     """What the address filters goes into a file: a form to begin with it, and this person's export."""
