@@ -270,13 +270,15 @@ def test_a_node_recalls_what_is_known_by_a_tag_from_its_inputs() -> None:
     assert building.contents(acme, "summaries") == ["Known: likes tea"]
 
 
-def test_the_workflow_of_the_documents_asks_before_it_remembers() -> None:
+def test_the_agent_of_the_documents_is_installed_and_the_workflow_asks_before_it_remembers() -> None:
     acme = building.scope()
     [workflow, _] = examples_of("workflows.md")
+    (manifest,) = (each for each in examples_of("nodes.md") if "agentId" in each)
     building.install("acme", workflow)
+    assert building.install_agent("acme", manifest).name == "private.acme.desk"
     building.write_each(acme, "Refunds take 14 days", memory_ref="desk/facts")
     run = building.execute(acme, "ticket-notes", ticket="Refund for order 17")
-    assert run.status == "waiting-approval", run.failure
+    assert run.status == "waiting-approval"
     interrupt_answers.resolve(acme, run, "review", {"action": "accept"}, timezone.now())
     assert building.advance(run).status == "completed"
     assert building.contents(acme, "desk/notes") == ["Refund for order 17. Known: Refunds take 14 days"]
