@@ -34,7 +34,7 @@ UNUSED = timedelta(days=1)
 # The bound of registrations without a token, which need no login and may come from many networks. When it is reached,
 # those of more than ``UNUSED_IN_A_FLOOD`` ago make room.
 MOST_UNUSED, UNUSED_IN_A_FLOOD = 10_000, timedelta(hours=1)
-LONGEST_NAME, MOST_URIS, LONGEST_URI = 100, 10, 500
+MOST_URIS, LONGEST_URI = 10, 500
 # The library hashes the secrets of clients like passwords, and has no setting to change that (decision 0115).
 library.make_password = partial(make_password, hasher=RandomSecretHasher.algorithm)
 # A refresh token's list of the digests that were presented for it and its predecessors, and its largest length.
@@ -69,7 +69,6 @@ class Adapter(DefaultOIDCAdapter):  # type: ignore[misc]  # allauth is untyped
             )
         if not client.name.isprintable():
             raise ValidationError("client_name holds a character that cannot be shown.")
-        client.name = client.name[:LONGEST_NAME]
         client.data = None  # unverified metadata is not stored
         client.set_scopes([SCOPE])
         client.set_default_scopes([SCOPE])

@@ -184,6 +184,7 @@ def test_the_consent_page_lets_its_form_lead_to_this_client_alone(browse: Browse
         "http://evil.example/cb",
         "http://127.0.0.1.evil.example/cb",
         "http://localhost@evil.example/cb",
+        "https://app.example@evil.example/cb",
         "javascript://x/%0aalert(1)",
         "data://x",
         "file:///etc/passwd",
@@ -432,6 +433,15 @@ def test_a_refresh_token_that_is_presented_again_ends_the_tokens_that_came_of_it
     assert other.status() == 200, "another program of the same person"
 
 
+def test_so_many_tokens_that_came_before_one_are_known_and_no_more(
+    browse: Browse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tokens, "MOST_SPENT", 2)
+    program = granted(browse())
+    assert [program.refresh().status_code for _ in range(3)] == [200] * 3
+    assert len(tokens.Token.objects.get(type=tokens.Token.Type.REFRESH_TOKEN).data[tokens.SPENT]) == 2
+
+
 def test_a_code_whose_grant_was_revoked_gives_no_tokens(browse: Browse) -> None:
     browser, program = browse(), Program()
     program.register()
@@ -490,6 +500,7 @@ def test_settings_list_the_client_by_its_name_and_a_revoked_grant_ends_at_once(b
     address = re.search(r'action="(/settings/grants/[^"]+/revoke)"', page)
     assert address
     assert browser.post(address[1]).status_code == 302
+    assert not tokens.Token.objects.exists()
     assert program.status() == 401
     assert program.refresh().status_code == 400
     assert "Desk of Ada" not in body_of(browser.get("/settings")).split("Clients with access")[1]
@@ -697,6 +708,7 @@ def test_no_text_in_any_field_of_a_form_makes_the_server_fail(path: str, client:
     [
         b'{"client_name": "a\\u0000b"}',
         b'{"client_name": "\\ud800"}',
+        b'{"client_name": "%s", "redirect_uris": ["https://app.example/cb"]}' % (b"x" * 101),
         b'{"client_\\u0000name": "x"}',
         b'{"redirect_uris": "[\\"\\\\u0000\\"]"}',
         b'{"redirect_uris": "' + b"[" * 50_000 + b'"}',
@@ -716,7 +728,7 @@ def test_no_text_in_any_field_of_a_form_makes_the_server_fail(path: str, client:
         b"",
         b'{"client_name": {"a": []}, "scope": [1, {}], "token_endpoint_auth_method": {"a": 1}, "redirect_uris": 1}',
     ],
-    ids=range(20),
+    ids=range(21),
 )
 def test_metadata_that_cannot_be_read_is_refused_in_the_shape_of_registration(body: bytes, client: Client) -> None:
     for kind in ("application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):

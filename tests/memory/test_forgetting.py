@@ -402,6 +402,19 @@ def test_a_preview_that_nobody_confirmed_forgets_its_subject() -> None:
     assert (row.state, bytes(row.sealed_terms), row.plan) == (ForgetState.LAPSED, b"", {})
 
 
+def test_a_preview_whose_workers_keep_dying_is_given_up_with_the_reason_and_without_the_name() -> None:
+    acme, now = building.scope(), timezone.now()
+    asked = execution.request_preview(acme, [MARTA], now=now)
+    for attempt in range(passes.MAX_ATTEMPTS):
+        at = now + attempt * timedelta(minutes=5)
+        assert asked.pass_id
+        assert passes.claim(acme.tenant_id, asked.pass_id, holder=f"killed/{attempt}", now=at)
+    ended = execution.build(acme.tenant_id, asked.id, holder="test/1", clock=lambda: now + timedelta(minutes=45))
+    assert ended
+    assert (ended.state, bytes(ended.sealed_terms)) == (ForgetState.FAILED, b"")
+    assert execution.failure_of(ended) == execution.WORKER_LOST.message
+
+
 def test_a_work_whose_workers_keep_dying_is_given_up_and_can_be_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
     acme, now = building.scope(), timezone.now()
     building.write_each(acme, MARTA)

@@ -7,6 +7,7 @@ import re
 from datetime import timedelta
 from html import unescape
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.db import connection
@@ -16,6 +17,7 @@ from django.utils import timezone
 
 from memory import ledger
 from memory.host import ids
+from memory.views import ledger as ledger_pages
 from tests import building
 from tests.pages.conftest import HTMX, SignIn, body_of, standing
 
@@ -56,6 +58,13 @@ def test_each_filter_finds_the_entry_and_its_opposite_does_not(ada: Client) -> N
         name, _, _ = query.partition("=")
         if name != "state":
             assert "Nothing matches" in page(ada, f"/memory?{name}=elsewhere"), query
+
+
+def test_of_an_age_and_a_beginning_the_later_counts() -> None:
+    now = timezone.now()
+    for hours, begins in ((1, now - timedelta(hours=1)), (48, now - timedelta(hours=24))):
+        query = urlencode({"age": "24h", "since": (now - timedelta(hours=hours)).isoformat()})
+        assert ledger_pages.filter_of(query, now).since == begins
 
 
 def test_the_run_filter_takes_the_id_that_the_pages_show(ada: Client) -> None:
