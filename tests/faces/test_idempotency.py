@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memory.forget import execution
-from memory.host import access, api_keys, audit, idempotency_keys, ids, key_management, tenancy
+from memory.host import access, api_keys, audit, idempotency_keys, ids, key_management, runs, tenancy
 from memory.host.errors import IdempotencyInFlight
 from memory.host.idempotency_keys import KeyClaim, StoredAnswer
 from memory.host.models import ApiKey, IdempotencyRecord, Interrupt, RoleGrant, Run
@@ -37,8 +37,18 @@ class Caller:
         self.key = building.key(slug, role)
         self.browser = Client()
 
-    def send(self, path: str, body: Any = None, *, key: str | None = "k-1", method: str = "POST", raw: Any = "") -> Any:
+    def send(
+        self,
+        path: str,
+        body: Any = None,
+        *,
+        key: str | None = "k-1",
+        method: str = "POST",
+        raw: Any = "",
+        **more: Any,
+    ) -> Any:
         headers: dict[str, Any] = {
+            **more,
             "HTTP_X_API_KEY": self.key,
             **({"HTTP_IDEMPOTENCY_KEY": key} if key is not None else {}),
         }
@@ -226,6 +236,14 @@ def test_a_failure_of_the_host_leaves_nothing_and_the_retry_is_carried_out(
     answer = ada.send("/v1/runs", NOOP)
     assert (answer.status_code, REPLAY in answer) == (201, False)
     assert ada.send("/v1/runs", NOOP)[REPLAY] == "true"
+
+
+def test_a_refusal_that_says_when_to_come_back_is_not_the_answer_to_who_comes_back(ada: Caller) -> None:
+    dedup, body = {"HTTP_X_DEDUP": "enforce"}, {**NOOP, "scopeId": "one-at-a-time"}
+    first = ada.send("/v1/runs", body, key=None, **dedup)
+    assert "Retry-After" in ada.send("/v1/runs", body, **dedup)
+    building.advance(runs.find(ada.scope.tenant_id, ids.parse("run", first.json()["runId"])))
+    assert ada.send("/v1/runs", body, **dedup).status_code == 201
 
 
 def under_way(caller: Caller, body: Any, *, key: str = "k-1") -> KeyClaim:

@@ -17,7 +17,7 @@ from django.test import Client
 from django.utils import timezone
 
 from memory.host import access, api_keys, ids, operators, tenancy
-from memory.host.errors import Conflict, KeyRevoked, LastOwner, Unauthenticated
+from memory.host.errors import Conflict, Forbidden, KeyRevoked, LastOwner, Unauthenticated
 from memory.host.models import ApiKey, AuditRecord, Membership, Operator
 from openwop_console.management.base import administrator_scope
 from tests import building
@@ -206,6 +206,12 @@ def test_who_is_an_operator_again_has_none_of_the_keys_from_before(client: Clien
         assert records.filter(action="grant.revoked", target=ids.wire("key", grant.key_id)).count() == 1, number
         assert client.get("/v1/agents", HTTP_X_API_KEY=building.key(owner=rosa)).status_code == 200, "a new one works"
     assert not AuditRecord.objects.of(tenant.id).filter(action="key.revoked", actor=ids.wire("usr", ada.id)).exists()
+
+
+def test_a_run_without_an_agent_acts_as_none() -> None:
+    run = building.open_run(building.scope())
+    with pytest.raises(Forbidden, match="acts as no agent"):
+        tenancy.run_scope(run).check_agent("private.acme.triage")
 
 
 def test_a_rotated_key_is_the_same_key_under_a_new_secret() -> None:
