@@ -6,9 +6,11 @@ from itertools import product
 from typing import Any
 
 import pytest
-from django.test import Client
+from django.test import Client, RequestFactory
 
 from memory.host import ids
+from memory.host.errors import Invalid, RateLimited, StoreUnavailable
+from openwop_console import errors
 from openwop_console.runtime import run_operations
 from tests import building
 from tests.conformance import schemas
@@ -31,6 +33,19 @@ def test_a_run_that_is_active_already_says_when_to_come_back(client: Client) -> 
     answers = [client.post("/v1/runs", said, **sent) for _ in range(2)]
     assert [answer.status_code for answer in answers] == [201, 409]
     assert int(answers[1]["Retry-After"]) == answers[1].json()["details"]["retryAfter"]
+
+
+@pytest.mark.parametrize(("wait", "header"), [({"retryAfterMs": 1}, "1"), ({"retryAfterMs": 1500}, "2")])
+def test_a_wait_is_said_in_whole_seconds_that_are_not_too_few(
+    rf: RequestFactory, wait: dict[str, int], header: str
+) -> None:
+    assert errors.answer(rf.get("/v1/runs"), RateLimited(**wait))["Retry-After"] == header
+
+
+def test_an_outage_is_the_server_s_error_to_a_client_of_oauth(rf: RequestFactory) -> None:
+    for refusal, code in ((StoreUnavailable(), "server_error"), (Invalid(), "invalid_request")):
+        answer = errors.answer(rf.post("/oauth/token"), refusal)
+        assert json.loads(answer.content)["error"] == code
 
 
 def test_an_unrouted_openintent_address_answers_its_flat_shape(client: Client) -> None:

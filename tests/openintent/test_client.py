@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -28,6 +29,7 @@ from openwop_console_client import (
     MemoryNotFoundError,
     TaskClosedError,
     TaskMemory,
+    flows,
 )
 from openwop_console_client.agents import ConsoleSession
 from openwop_console_client.entries import Entry, Place, Versions
@@ -407,6 +409,15 @@ def test_what_changed_nothing_is_sent_again(
     with httpx.Client(base_url="http://none", transport=transport) as http:
         awaited(work()) if is_async else getattr(ours.Memory(http, "a"), name)("ns", "k", *given, **named)
     assert sent == methods
+
+
+def test_a_server_that_is_busy_for_long_is_asked_again_after_a_few_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[int] = []
+    monkeypatch.setattr(flows, "time", SimpleNamespace(sleep=waited.append))
+    transport = over([DOWN | {"headers": {"Retry-After": "3600"}}, STORED], [])
+    with httpx.Client(base_url="http://none", transport=transport) as http:
+        ours.Memory(http, "a").put("ns", "k", {"n": 1})
+    assert waited == [flows.LONGEST_WAIT]
 
 
 @pytest.mark.parametrize(
