@@ -191,15 +191,23 @@ def test_only_what_is_new_is_looked_at_and_only_so_much_of_it(desk: Desk, monkey
     assert len(desk.look()) == 1
 
 
+def test_what_is_about_two_people_is_not_offered(desk: Desk) -> None:
+    desk.say(KEPT, subject="marta")
+    desk.say(HELD, subject="hannes")
+    assert desk.look() == []
+
+
 @pytest.mark.engines
 def test_no_more_wait_than_there_is_room_for_and_the_most_alike_come_first(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lookalikes, "MOST_OPEN", 2)
     desk.say(KEPT, HELD, "Invoices are in the blue cabinet.", "Invoices? The blue cabinet in the hall holds them.")
+    with building.undone():
+        every = [each.row.percent for each in desk.look()]
+    assert every[1] > every[-1]
+    monkeypatch.setattr(lookalikes, "MOST_OPEN", 2)
     found = desk.look()
-    assert len(found) == 2
-    assert found[0].row.percent >= found[1].row.percent
+    assert [each.row.percent for each in found] == every[:2]
     desk.say("Look for invoices in the blue cabinet in the hall.")
     assert len(desk.look()) == 2
     desk.decide(Verb.KEEP, *found)
