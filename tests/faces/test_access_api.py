@@ -54,6 +54,15 @@ def test_a_key_over_the_api_belongs_to_its_maker_unless_somebody_is_named() -> N
     assert ask("POST", KEYS, service, {"role": "viewer", "person": "gil@globex.example"}).status_code == 400
 
 
+def test_a_key_of_a_person_who_is_no_operator_any_more_opens_nothing_although_it_was_not_revoked() -> None:
+    rosa = building.operator(role="viewer", email="rosa@acme.example")
+    headers = building.headers(role="viewer", owner=rosa)
+    assert ask("GET", "/v1/agents", headers).status_code == 200
+    building.deactivate(rosa)
+    answer = ask("GET", "/v1/agents", headers)
+    assert (answer.status_code, answer.json()["error"]) == (401, "key_revoked")
+
+
 def test_a_key_that_another_made_for_its_person_makes_and_rotates_no_key() -> None:
     ada, ben = (building.operator(role="owner", email=f"{name}@acme.example") for name in ("ada", "ben"))
     own = building.headers(owner=ada)

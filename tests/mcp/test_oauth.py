@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, quote_plus, urlencode, urlsplit
 
 import pytest
 from allauth.idp.oidc.models import Client as Registered
+from allauth.idp.oidc.models import Token
 from django.db import connection
 from django.test import Client
 from django.utils import timezone
@@ -439,7 +440,7 @@ def test_so_many_tokens_that_came_before_one_are_known_and_no_more(
     monkeypatch.setattr(tokens, "MOST_SPENT", 2)
     program = granted(browse())
     assert [program.refresh().status_code for _ in range(3)] == [200] * 3
-    assert len(tokens.Token.objects.get(type=tokens.Token.Type.REFRESH_TOKEN).data[tokens.SPENT]) == 2
+    assert len(Token.objects.get(type=Token.Type.REFRESH_TOKEN).data[tokens.SPENT]) == 2
 
 
 def test_a_code_whose_grant_was_revoked_gives_no_tokens(browse: Browse) -> None:
@@ -500,7 +501,7 @@ def test_settings_list_the_client_by_its_name_and_a_revoked_grant_ends_at_once(b
     address = re.search(r'action="(/settings/grants/[^"]+/revoke)"', page)
     assert address
     assert browser.post(address[1]).status_code == 302
-    assert not tokens.Token.objects.exists()
+    assert not Token.objects.exists()
     assert program.status() == 401
     assert program.refresh().status_code == 400
     assert "Desk of Ada" not in body_of(browser.get("/settings")).split("Clients with access")[1]
