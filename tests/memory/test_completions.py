@@ -4,6 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler
 from itertools import product
 from typing import Any
@@ -16,7 +17,7 @@ from pytest_django.fixtures import Settings
 
 from memory import memory_policy
 from memory.forget import execution
-from memory.host import vault
+from memory.host import tenancy, vault
 from memory.host.errors import Invalid
 from memory.host.models import Run, SecretScope
 from memory.models import KeptCall
@@ -84,6 +85,15 @@ def asks_for(name: str, arguments: str = "{}", **call: Any) -> Any:
 def failure_of(run: Run) -> Any:
     assert run.status == "failed"
     return next(event.payload["error"]["code"] for event in log_of(run) if event.type == "node.failed")
+
+
+def test_who_may_read_runs_and_no_memory_is_told_that_a_model_answered_and_not_what(model: Server) -> None:
+    run = executed(PROMPT)
+    reader = tenancy.tenant_scope(replace(building.scope().principal, scopes=frozenset({"runs:read"})))
+    shown, hidden = (str(run_operations.read_events(each, run, after=-1)) for each in (building.scope(), reader))
+    assert ("Hello" in shown, "Greet" in shown) == (True, True)
+    assert ("Hello" in hidden, "Greet" in hidden) == (False, False)
+    assert shown.count("callId") == hidden.count("callId") > 0
 
 
 @pytest.mark.engines
