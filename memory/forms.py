@@ -32,7 +32,7 @@ class RefField(PlainField):
         super().__init__(label="Memory ref", max_length=256, strip=False)
 
 
-class ReasonForm(forms.Form):
+class ReasonForm(PlainForm):
     """Why an entry is retired."""
 
     reason = forms.CharField(
@@ -76,7 +76,7 @@ class SelectionForm(ReasonForm):
         self.fields["reason"].help_text = "Kept with each of them. Secrets are redacted."
 
 
-class TagForm(forms.Form):
+class TagForm(PlainForm):
     """The tag that several entries get or lose."""
 
     tag = forms.CharField(
@@ -109,7 +109,7 @@ class AuditedForm(RestoreForm):
         self.fields["reason"].widget.attrs["data-key"] = "d"
 
 
-class SnoozeForm(forms.Form):
+class SnoozeForm(PlainForm):
     """For how long a commitment is put off."""
 
     hours = forms.TypedChoiceField(
@@ -120,7 +120,7 @@ class SnoozeForm(forms.Form):
     )
 
 
-class SubjectForm(forms.Form):
+class SubjectForm(PlainForm):
     """Whom or what to forget: a name and its aliases."""
 
     subject = PlainField(
@@ -168,7 +168,7 @@ class EndHoldForm(ReasonForm):
         self.fields["reason"].help_text = "Kept with the hold and in the audit log. Secrets are redacted."
 
 
-class ConfirmForm(forms.Form):
+class ConfirmForm(PlainForm):
     """The last question before a subject is forgotten."""
 
     typed = PlainField(
@@ -190,14 +190,14 @@ class ConfirmForm(forms.Form):
     )
 
 
-class RangeForm(forms.Form):
+class RangeForm(PlainForm):
     """Which records to verify; the whole log when nothing is said."""
 
     first = forms.IntegerField(label="From record", required=False, min_value=0, max_value=10**15)
     last = forms.IntegerField(label="To record", required=False, min_value=0, max_value=10**15)
 
 
-class PassForm(forms.Form):
+class PassForm(PlainForm):
     """A pass to be carried out now."""
 
     kind = forms.ChoiceField(
@@ -209,7 +209,7 @@ class PassForm(forms.Form):
     )
 
 
-class PassScheduleForm(forms.Form):
+class PassScheduleForm(PlainForm):
     """A pass that comes by the clock. A ref has one schedule of a kind; keeping it again changes it."""
 
     prefix = "times"
@@ -249,7 +249,7 @@ class PassScheduleForm(forms.Form):
     rests = forms.BooleanField(label="Paused", required=False, help_text="Saved, but runs no passes.")
 
 
-class PolicyForm(forms.Form):
+class PolicyForm(PlainForm):
     """How the tenant's memory is kept. What makes sense is the policy's own business."""
 
     archive_days = forms.IntegerField(label="Archives are kept for (days)")
@@ -336,7 +336,7 @@ class WithdrawForm(ReasonForm):
         self.fields["reason"].help_text = "Kept in the audit log. Secrets are redacted."
 
 
-class DistillForm(forms.Form):
+class DistillForm(PlainForm):
     """A distillation to be carried out now."""
 
     ref = RefField()
@@ -361,7 +361,7 @@ class DistillForm(forms.Form):
     )
 
 
-class PermissionsForm(forms.Form):
+class PermissionsForm(PlainForm):
     """Who may do what in a namespace, in the version that was read."""
 
     ACCESS = ("none", "read", "write", "admin")
@@ -392,7 +392,7 @@ class PermissionsForm(forms.Form):
         return access in self.ACCESS and is_agent_id(agent.strip())
 
 
-class WorkflowFileForm(forms.Form):
+class WorkflowFileForm(PlainForm):
     """A workflow file, chosen or pasted. A chosen file wins over the pasted text."""
 
     file = forms.FileField(

@@ -147,8 +147,8 @@ def test_a_range_that_is_none_stands_on_the_form_with_what_is_wrong(ada: Client)
     grow(9)
     for given, said in [
         ({"first": 5, "last": 2}, "Record 5 is behind the end of the range, which is 2"),
-        ({"first": "x"}, "Enter a whole number"),
-        ({"first": "-1"}, "greater than or equal to 0"),
+        ({"first": "x"}, "must be a whole number"),
+        ({"first": "-1"}, "must be at least 0"),
     ]:
         answer = ada.post("/audit/verify", given)
         shown = body_of(answer)
