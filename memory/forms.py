@@ -80,7 +80,10 @@ class TagForm(PlainForm):
     """The tag that several entries get or lose."""
 
     tag = forms.CharField(
-        label="Tag", max_length=entry_drafts.MAX_LABEL, help_text="Upper and lower case are different tags."
+        label="Tag",
+        max_length=entry_drafts.MAX_LABEL,
+        widget=forms.TextInput(attrs={"autofocus": True}),
+        help_text="Upper and lower case are different tags.",
     )
 
 

@@ -315,6 +315,7 @@
     const opens = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "k";
     if (!palette || (!opens && !palette.open)) return;
     if (opens) palette.open ? palette.close() : showPalette();
+    else if (event.key === "Escape") palette.close();  /* at once: in a field of searches the key would only empty it */
     else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       const stops = all("input, a", palette).filter(shown);
       const at = stops.indexOf(document.activeElement) + (event.key === "ArrowDown" ? 1 : -1);

@@ -196,7 +196,7 @@ def cancel(request: HttpRequest, cmt_id: str) -> HttpResponse:
     scope, now = tenancy.scope_of(request), timezone.now()
     shown = _commitment(scope, cmt_id, now)
     scope.check("memory:retire")
-    form = CancelForm(request.POST if request.method == "POST" else None)
+    form = CancelForm(request.POST if request.method == "POST" else None).focus()
     conflict, status = None, 200
     if request.method == "POST":
         sent = pages.submit(

@@ -394,7 +394,7 @@ def _subjects(request: HttpRequest, given: QueryDict, back: str) -> HttpResponse
 
 def _selection_form(request: HttpRequest, action: str) -> forms.Form:
     given = request.POST if request.method == "POST" else None
-    return TagForm(given) if action in entry_selection.TAGGING else SelectionForm(given)
+    return TagForm(given) if action in entry_selection.TAGGING else SelectionForm(given).focus()
 
 
 def _all_that_match(request: HttpRequest, action: str, given: QueryDict, back: str) -> HttpResponse:

@@ -18,6 +18,7 @@ from memory.host.errors import (
     Invalid,
     NotFound,
     RunAlreadyActive,
+    Unprocessable,
     WorkflowNotFound,
 )
 from memory.host.event_log import Recorded
@@ -29,6 +30,7 @@ from memory.host.runs import ENDS, RunOrder
 from memory.host.tenancy import TenantScope
 from memory.models import ExternalRun
 from memory.openintent import events
+from memory.text.matching import FORGOTTEN
 from memory.wire import instant
 from openwop_console.runtime import artifacts, chains, interrupt_answers, steps, workflows
 from openwop_console.runtime.artifacts import RunArtifact
@@ -327,9 +329,15 @@ def resolve_interrupt(
 
 
 def run_again(scope: TenantScope, run_id: UUID | None, *, now: datetime) -> Run:
-    """Create a run of the workflow's current version with the inputs and agent of an earlier run."""
+    """Create a run of the workflow's current version with the inputs and agent of an earlier run.
+
+    Refused when a subject was forgotten from the inputs: the run would act, with effects, on the mark in their place.
+    """
+    scope.check("runs:create")
     run = runs.find(scope.tenant_id, run_id)
     runs.require_own(run, "started", " by hand")
+    if FORGOTTEN in json.dumps(run.inputs, ensure_ascii=False):
+        raise Unprocessable("A subject was forgotten from the inputs of this run. Start its workflow with new inputs.")
     return create_run(scope, RunRequest(run.workflow_id, inputs=run.inputs, agent_id=run.agent_id), now=now)
 
 

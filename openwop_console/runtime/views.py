@@ -58,7 +58,7 @@ def runs_cancel(request: HttpRequest) -> HttpResponse:
     scope, now = scope_of(request), timezone.now()
     scope.check("runs:cancel")
     back = reverse("runs", query=request.GET)
-    form = SelectionForm(request.POST if request.method == "POST" else None)
+    form = SelectionForm(request.POST if request.method == "POST" else None).focus()
     sent = pages.submit(form, lambda given: _cancel(request, given["reason"])) if form.is_bound else None
     if sent and sent.result:
         return redirect(back)

@@ -18,6 +18,7 @@ from memory.host import access, audit, event_log, ids, sql
 from memory.host.events import NodeCompleted
 from memory.host.models import Run
 from memory.origins import Origin
+from memory.text.matching import FORGOTTEN
 from openwop_console.runtime import engine, replay, run_operations
 from openwop_console.runtime.models import Step
 from openwop_console.runtime.replay import ForkRequest
@@ -427,7 +428,11 @@ def test_a_button_of_a_run_that_is_refused_says_why_on_the_page_of_the_run(ada: 
     assert gone.status_code == 422
     assert "can no longer be served" in body_of(gone)
     assert "An outcome of its nodes was forgotten" in body_of(gone)
-    Run.objects.written_by(Run.writer).filter(id=source.id).update(workflow_id="gone")
+    Run.objects.written_by(Run.writer).filter(id=source.id).update(inputs={"who": FORGOTTEN})
+    nameless = ada.post(f"{url}/again")
+    assert nameless.status_code == 422
+    assert "A subject was forgotten from the inputs of this run." in body_of(nameless)
+    Run.objects.written_by(Run.writer).filter(id=source.id).update(workflow_id="gone", inputs={})
     again = ada.post(f"{url}/again")
     assert again.status_code == 404
     assert "The run was not started again." in body_of(again)
