@@ -880,7 +880,7 @@ def test_a_withdrawn_gate_says_who_withdrew_it_and_leaves_the_proposal_as_it_was
     made, cleo = proposing.propose(), Client()
     cleo.force_login(building.operator(role="operator", email="cleo@acme.example"))
     run_page = body_of(ada.get(f"/runs/{ids.wire('run', proposing.opened(made).run_id)}"))
-    assert f'Waiting for the approval of <a href="{page_of(made)}"' in run_page
+    assert f'<dt>Proposal</dt><dd><a href="{page_of(made)}"' in run_page
     answer = cleo.post(f"{page_of(made)}/withdraw", seen(made), follow=True)
     assert "The approval request is cancelled" in body_of(answer)
     assert (Gate.objects.get().state, proposing.fresh(made).state) == ("cancelled", "draft")
