@@ -61,10 +61,14 @@ ENTRY, ENDS = ("memory_ref", "content", "node_id", "agent_id"), ("expires_at", "
 # The columns of a row after its id, in this order.
 OWN, OF_ENTRY = (*ADDRESS, *TRUTHS, *TIMES), (*ENTRY, "run_id", "tags", *ENDS)
 FIRST_OF_ENTRY = 1 + len(OWN)
+BEHIND_ENTRY = FIRST_OF_ENTRY + len(OF_ENTRY)
 READINGS = 2
 SOURCE = (
     "FROM memory_entryaddress a JOIN memory_memoryentry e ON e.tenant_id = a.tenant_id AND e.id = a.id "
     "WHERE a.tenant_id = %s AND "
+)
+IS_STATED = (
+    "EXISTS (SELECT 1 FROM memory_entryorigin s WHERE s.tenant_id = a.tenant_id AND s.entry_id = a.id AND s.current)"
 )
 # Many rows on PostgreSQL: each through its key, as in ``Listing``.
 KEYED = "SELECT * FROM {0} WHERE tenant_id = {1} AND id >= {2}.id AND id <= {2}.id ORDER BY id LIMIT 1"
@@ -575,8 +579,9 @@ def addressed_rows(tenant_id: UUID, wanted: Sequence[UUID]) -> dict[UUID, EntryA
 
 
 def addressed_row(tenant_id: UUID, entry_id: UUID) -> EntryAddress | None:
-    """The addressed entry of that id, or None."""
-    return _read(tenant_id, f"{SOURCE}a.id = %s", [sql.key(tenant_id), sql.key(entry_id)]).get(entry_id)
+    """The addressed entry of that id, which says whether its last write has an origin; or None."""
+    found = _read(tenant_id, f", {IS_STATED} {SOURCE}a.id = %s", [sql.key(tenant_id), sql.key(entry_id)])
+    return found.get(entry_id)
 
 
 def _read(tenant_id: UUID, source: str, given: Sequence[object]) -> dict[UUID, EntryAddress]:
@@ -606,7 +611,7 @@ def _columns() -> str:
 
 
 def _row(tenant_id: UUID, values: Sequence[Any]) -> EntryAddress:
-    own, of_entry = values[1:FIRST_OF_ENTRY], values[FIRST_OF_ENTRY:]
+    own, of_entry, is_stated = values[1:FIRST_OF_ENTRY], values[FIRST_OF_ENTRY:BEHIND_ENTRY], values[BEHIND_ENTRY:]
     entry_id = sql.as_uuid(values[0])
     address, entry = dict(zip(OWN, own, strict=True)), dict(zip(OF_ENTRY, of_entry, strict=True))
     if address["vault_key_id"] is not None:
@@ -621,6 +626,7 @@ def _row(tenant_id: UUID, values: Sequence[Any]) -> EntryAddress:
     key = {"tenant_id": tenant_id, "id": entry_id}
     row: EntryAddress = sql.build_row(EntryAddress, key | address)
     row.__dict__["_state"].fields_cache["entry"] = sql.build_row(MemoryEntry, key | entry)
+    row.is_stated = any(is_stated)
     return row
 
 

@@ -34,7 +34,7 @@ class EntryAddress(TenantOwned):
     was sent. ``priority`` is an index into ``PRIORITIES``. ``hidden`` follows the entry's retirement, so that a key is
     free while its entry cannot be read. ``sealed`` is the value of a confidential or restricted entry, under ``key_id``
     of the vault; null for all others. ``size`` is the value's bytes in compact JSON.
-    ``is_stated`` is said of a locked one: whether its last write has an origin.
+    ``is_stated`` is known of one that was locked or read alone: whether its last write has an origin.
     """
 
     writer = "memory.ledger"

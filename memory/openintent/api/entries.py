@@ -180,7 +180,8 @@ def entry(request: Request, entry_id: str) -> HttpResponse:
     """One entry. A change needs its version in ``If-Match``; a deletion is held to it when it is there."""
     caller, key, now = caller_of_entries(request), ids.parse("mem", entry_id), timezone.now()
     if request.method == "GET":
-        return entry_response(entries.get(caller, key, now=now), stated=True)
+        row = entries.get(caller, key, now=now)
+        return entry_response(row, stated=row.is_stated)
     with permitted_first(lambda: entries.require_change(caller, key, now=now)):
         version = version_of(request)
         if request.method == "DELETE":
