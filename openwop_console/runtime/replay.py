@@ -491,7 +491,6 @@ def _branch(scope: TenantScope, source: Run, definition: JSONObject, request: Fo
     _require_may_approve(scope, facts)
     record = _require_on_record(source, facts, before)
     overlay, clean = request.overlay, redaction.for_tenant(scope.tenant_id).redact_json
-    run_operations.require_used(overlay.configurable or {})
     configurable = clean({**source.configurable, **(overlay.configurable or {})})
     run_operations.check_configurable(configurable, definition)
     order = _order(

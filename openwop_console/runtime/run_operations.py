@@ -50,12 +50,6 @@ NOT_OFFERED = {
     "eval_suite": "agents.evalSuite",
 }
 FIELD = "configurable"
-# A reserved key that bounds a distillation (RFC 0062 B.2), and here none is a run of a workflow.
-DISTILLATION_BUDGET = "distillation.tokenBudget"
-NO_DISTILLATION = (
-    "bounds a distillation, and no workflow of this host is one: say options.tokenBudget where it is ordered, at "
-    "/v1/host/console/passes"
-)
 CONFIGURABLE = {
     "type": "object",
     "properties": {
@@ -65,6 +59,7 @@ CONFIGURABLE = {
         "model": {"type": "string", "minLength": 1, "maxLength": 128, "pattern": r"^\S+$"},
         "temperature": {"type": "number", "minimum": 0, "maximum": 2},
         "maxTokens": {"type": "integer", "minimum": 1},
+        "distillation.tokenBudget": {"type": "integer", "minimum": 1},
         "promptOverrides": {"type": "object", "additionalProperties": {"type": "string"}},
     },
 }
@@ -112,7 +107,6 @@ def create_run(scope: TenantScope, request: RunRequest, *, now: datetime) -> Run
         raise WorkflowNotFound
     plan.require_enabled()
     check_agents(scope, request, plan.definition)
-    require_used(request.configurable)
     check_configurable(request.configurable, plan.definition)
     variables = begun_with(plan.definition, request.inputs)
     redactor = redaction.for_tenant(scope.tenant_id)
@@ -175,13 +169,6 @@ def check_request(scope: TenantScope, request: RunRequest) -> None:
         raise Invalid("A run is deduplicated by its scope.", errors=[{"field": "scopeId", "message": message}])
     if len(json.dumps(request.metadata)) > MAX_METADATA_BYTES:
         raise Invalid(errors=[{"field": "metadata", "message": f"has at most {MAX_METADATA_BYTES} bytes"}])
-
-
-def require_used(configurable: JSONObject) -> None:
-    """Refuse a reserved key that would change nothing: whoever sends it relies on it."""
-    if DISTILLATION_BUDGET in configurable:
-        problem = {"field": f"{FIELD}.{DISTILLATION_BUDGET}", "message": NO_DISTILLATION}
-        raise Invalid("The run cannot be configured like that.", errors=[problem])
 
 
 def check_configurable(configurable: JSONObject, definition: JSONObject) -> None:

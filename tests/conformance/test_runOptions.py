@@ -26,7 +26,7 @@ def test_what_was_asked_for_comes_back_in_the_snapshot(host: Host) -> None:
     [
         ({"configurable": {"recursionLimit": 0}}, 400, "validation_error"),
         ({"configurable": {"temperature": "hot"}}, 400, "validation_error"),
-        *(({"configurable": {"distillation.tokenBudget": said}}, 400, "validation_error") for said in ("x", 8000)),
+        ({"configurable": {"distillation.tokenBudget": "x"}}, 400, "validation_error"),
         ({"configurable": {"mockProvider": {"id": "stream-text"}}}, 403, "mock_provider_forbidden"),
         ({"metadata": {"a": "x" * 50_001}}, 400, "validation_error"),
         ({"callbackUrl": "not an address"}, 400, "validation_error"),

@@ -267,8 +267,8 @@ def test_by_one_key_each_a_possible_commitment_is_armed_and_another_dismissed(
     for sentence in ("Maybe I'll call Bob in 3 days.", "Maybe I'll call Eve in 4 days."):
         remembered(sentence)
     browsing.sign_in(page, live_server.url, "/commitments")
-    for key, said in (("d", "dismissed"), ("a", "armed")):
-        page.keyboard.press("j")
+    page.keyboard.press("j")
+    for key, said in (("d", "dismissed"), ("a", "armed")):  # the row that took the place has the focus
         page.keyboard.press(key)
         expect(page.locator(".messages")).to_contain_text(said)
     assert sorted(Commitment.objects.values_list("state", flat=True)) == ["armed", "cancelled"]
