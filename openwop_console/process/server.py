@@ -221,10 +221,9 @@ class Console:
             body.seek(0)
             environ["CONTENT_LENGTH"] = str(length)
         except (Refusal, OSError) as problem:
+            # Without its frames: they hold ``receive`` and this environ, and the connection would stay open.
             refused = environ[http.REFUSED] = refusal_of(problem).with_traceback(None)
-            refused.__context__ = (
-                None  # its frames hold ``receive`` and this environ, and the connection would stay open
-            )
+            refused.__context__ = None
             environ["CONTENT_LENGTH"] = ""
             if isinstance(problem, OSError):  # of the body's file, whose buffer finds no room when it is closed either
                 with suppress(OSError):
