@@ -367,7 +367,7 @@ def _refused(request: HttpRequest, scope: TenantScope, found: ForgetRequest, con
 
 
 def _check_password(email: str, data: Cleaned) -> None:
-    """Refuse whoever does not know the password of the session; a field that was left empty is no attempt."""
+    """Refuse a wrong password of the signed-in person; an empty field does not count as an attempt."""
     if "password" in data:
         access.require_password(email, data["password"], field="password", now=timezone.now())
 

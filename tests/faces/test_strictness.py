@@ -160,7 +160,7 @@ def judged() -> Iterator[tuple[str, Route, str, str]]:
 
 def test_who_may_not_is_refused_before_what_was_sent_is_looked_at(acme: World) -> None:
     """What is there is no matter either. In a quick run each operation is sent one of the eight, and the next one the
-    next. Who looks on changes nothing; nobody but an auditor has the permission to read the audit log alone."""
+    next. A viewer changes nothing; only an auditor may read the audit log and nothing else."""
     keys = {role: building.key("acme", role=role) for role in ("auditor", "viewer")}
     bodies = (b"", b"{", b"[]", b'{"nobodysField": 1}')
     wrong, forms = {}, list(product(bodies, ({}, {"HTTP_IDEMPOTENCY_KEY": "\x7f" * 300})))

@@ -346,7 +346,7 @@ def test_an_entry_without_room_for_a_tag_is_skipped(number: int) -> None:
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("place", ["filter", "tag"])
-def test_a_filter_or_a_tag_that_named_somebody_who_was_forgotten_changes_nothing(place: str) -> None:
+def test_a_filter_or_a_tag_that_names_a_forgotten_person_changes_nothing(place: str) -> None:
     written(*(f"note {number} of [FORGOTTEN]" for number in range(5)))
     scope, now = building.scope(), timezone.now()
     work = entry_selection.apply_to_all(scope, "tag", Matching.now(scope, LedgerFilter()), tag="quarter", now=now)
