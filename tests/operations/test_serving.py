@@ -315,6 +315,7 @@ def test_a_reader_that_stalls_is_cut_off_and_sees_that_the_download_is_not_whole
 @pytest.mark.parametrize(
     "ends", [("deactivate_operator",), ("set_operator_role", "--role", "viewer")], ids=["deactivated", "another role"]
 )
+@pytest.mark.usefixtures("cookie")  # another owner: the last one of a tenant stays
 def test_a_download_is_cut_off_when_its_reader_may_have_it_no_more(
     console: ConsoleProcess, address: Address, ends: tuple[str, ...]
 ) -> None:

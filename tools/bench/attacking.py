@@ -72,7 +72,7 @@ def under_attack(plan: Plan) -> Iterator[Outcome]:
 
 def fill_long(owner: Tenant) -> None:
     """The tenant has what ``DOWNLOAD`` is made of."""
-    ground.fill(ground.running_run(owner), "bench/long", LONG_ENTRIES, row_of=_long_row)
+    ground.fill(ground.running_run(owner, system=True), "bench/long", LONG_ENTRIES, row_of=_long_row)
 
 
 def _long_row(*given: Any) -> list[Any]:

@@ -45,11 +45,11 @@ def tenant() -> Tenant:
     return access.create_tenant(f"bench-{ids.new_id().hex[-8:]}", name="Bench", now=timezone.now())
 
 
-def running_run(owner: Tenant) -> Run:
-    """A run in whose name memory is written."""
+def running_run(owner: Tenant, *, system: bool = False) -> Run:
+    """A run in whose name memory is written; what a ``system`` run wrote is not searched for commitments."""
     now = timezone.now()
     with transaction.atomic():
-        run = runs.open_run(owner.id, RunOrder("bench", "{}", "host"), now=now, ready=False)
+        run = runs.open_run(owner.id, RunOrder("bench", "{}", "host", system=system), now=now, ready=False)
         runs.start(run, snapshot_position=0, now=now)
     return runs.find(owner.id, run.id)
 
