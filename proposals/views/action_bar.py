@@ -14,7 +14,8 @@ from proposals.policies import Policy, approvals_in_words, roles_in_words
 from proposals.review import Detail
 
 LABELS = {
-    "decide": "Approve and Request changes",
+    "approve": "Approve",
+    "decide": "Request changes",
     "apply": "Request approval",
     "withdraw": "Cancel approval request",
     "revise": "Revise",
@@ -78,7 +79,9 @@ def bar(scope: TenantScope, told: Detail, *, blocked: str, now: datetime) -> Bar
     voids = rules.refusal_to("revise", scope, told.proposal, None, policy=told.policy, now=now)
     refusals = {**refusals, "revise": voids}  # a gate under way may be voided by it
     why = {action: _why_not(action, refusal, scope, told, now) for action, refusal in refusals.items()}
-    why["apply"] = why["apply"] or blocked
+    why["approve"] = why["decide"]
+    for leads_to_installation in ("apply", "approve", "override"):
+        why[leads_to_installation] = why[leads_to_installation] or blocked
     return Bar(why, list(_hindrances(why, _buttons(told, now))), not isinstance(refusals["archive"], Forbidden))
 
 

@@ -104,6 +104,17 @@ def test_the_artifact_tab_says_that_it_could_be_installed_now_or_why_not(ada: Cl
     assert "give the artifact a new version" in shown
 
 
+def test_what_could_not_be_installed_is_not_offered_to_be_approved_and_changes_may_be_requested(ada: Client) -> None:
+    made = proposing.propose(text=proposing.artifact(version="1.0.0"))
+    proposing.ask(made)
+    assert 'value="granted" formnovalidate data-key="a" data-aim>' in body_of(ada.get(page_of(made)))
+    proposing.applied(text=proposing.artifact(version="1.0.0", text="Taken."))
+    shown = body_of(ada.get(page_of(made)))
+    assert 'value="granted" formnovalidate data-key="a" data-aim disabled' in shown
+    assert 'value="changes-requested" data-key="c">' in shown
+    assert "<strong>Approve, Override:</strong> prompt:triage.summary@1.0.0 has been installed already" in shown
+
+
 def test_an_artifact_that_is_too_long_laid_out_is_cut_which_is_said_and_its_bytes_are_whole(
     ada: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
