@@ -103,6 +103,7 @@ WORDS = {
 }
 # States that read as words beside the code that the API has for them; any other reads as it is.
 LABELS = {
+    "granted": "approved",
     "changes-requested": "changes requested",
     "waiting-approval": "waiting for approval",
     "waiting-input": "waiting for input",

@@ -162,7 +162,7 @@ def rolled_back(activation: Activation) -> str:
     if activation.installed_ref:
         return f"Rolled back: {activation.installed_ref} is installed."
     if activation.gate:
-        return "Approval requested. The earlier version is installed as soon as it is granted."
+        return "Approval requested. The earlier version is installed as soon as it is approved."
     return "Saved as a draft. A person with that permission has to request approval."
 
 

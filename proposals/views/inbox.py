@@ -32,7 +32,10 @@ from proposals.views import review
 SHOWS = {inbox.NEEDS_ME: "Needs me", inbox.MINE: "Mine", inbox.ALL: "All"}
 AGES = {"24h": "Last 24 hours", "7d": "Last 7 days", "30d": "Last 30 days", "older": "30 days or older"}
 # Gates, kinds, states and purposes are labelled with the same words as in rows, badges and the API.
-STANDINGS = {word: word for word in inbox.STANDINGS} | {inbox.REFUSED: "rejected or changes requested"}
+STANDINGS = {word: word for word in inbox.STANDINGS} | {
+    inbox.GRANTED: "approved",
+    inbox.REFUSED: "rejected or changes requested",
+}
 KINDS = {kind: kind for kind in Kind.values}
 STATES = {state: state for state in State.values}
 PURPOSES = {purpose: purpose for purpose in Purpose.values}

@@ -156,6 +156,7 @@ def test_a_gate_is_told_in_one_word_whatever_became_of_it(ada: Client) -> None:
     assert listed(ada, gate=["refused", "expired"]) == ["expired", "refused"]
     shown = body_of(ada.get("/proposals"))
     assert 'value="expired"' in shown
+    assert 'value="granted"><span title="approved">approved</span>' in shown
     assert 'value="rejected"' not in shown, "none is rejected"
     assert 'value="rejected" checked' in body_of(ada.get("/proposals?state=rejected"))
     assert "waiting 1 of 2" in shown
