@@ -128,7 +128,7 @@ def archive(request: HttpRequest, arc_id: str) -> HttpResponse:
         return exports.document(archive_row(row) | {"sources": report.states, "document": report.document})
     read_as = adapter.console.find_entry(scope, row.entry_id, now=now) if row.entry_id else None
     context |= {
-        "told": report,
+        "report": report,
         "read_as": read_as,
         "index": archive_reports.index_of(scope),
         **_view_options(request, report),

@@ -105,7 +105,7 @@ def _page(
         "now": now,
         "entry": found,
         "mem_id": mem_id,
-        "told": origin,
+        "provenance": origin,
         "kin": kin,
         **_strip(origin),
     }

@@ -101,7 +101,7 @@ def _page(
         "warnings": _spots(parsed.warnings if parsed else (), lines),
         "warning_count": len(parsed.warnings) if parsed else 0,
         "brought": brought,
-        "told": workflow_file.document(brought) if brought else None,
+        "document": workflow_file.document(brought) if brought else None,
         "policy": _policy_words(brought.workflow.memory_policy) if brought else "",
         "steps": _steps(brought) if brought else [],
     }

@@ -73,24 +73,24 @@ class Bar:
         return {action: ids.get(why, "") for action, why in self.why.items()}
 
 
-def bar(scope: TenantScope, told: Detail, *, blocked: str, now: datetime) -> Bar:
+def bar(scope: TenantScope, detail: Detail, *, blocked: str, now: datetime) -> Bar:
     """The decision bar for this principal; ``blocked`` is why nothing could be installed now, or ""."""
-    refusals = rules.refusals(scope, told.proposal, told.gate, policy=told.policy, now=now)
-    voids = rules.refusal_to("revise", scope, told.proposal, None, policy=told.policy, now=now)
+    refusals = rules.refusals(scope, detail.proposal, detail.gate, policy=detail.policy, now=now)
+    voids = rules.refusal_to("revise", scope, detail.proposal, None, policy=detail.policy, now=now)
     refusals = {**refusals, "revise": voids}  # a gate under way may be voided by it
-    why = {action: _why_not(action, refusal, scope, told, now) for action, refusal in refusals.items()}
+    why = {action: _why_not(action, refusal, scope, detail, now) for action, refusal in refusals.items()}
     why["approve"] = why["decide"]
     for leads_to_installation in ("apply", "approve", "override"):
         why[leads_to_installation] = why[leads_to_installation] or blocked
-    return Bar(why, list(_hindrances(why, _buttons(told, now))), not isinstance(refusals["archive"], Forbidden))
+    return Bar(why, list(_hindrances(why, _buttons(detail, now))), not isinstance(refusals["archive"], Forbidden))
 
 
-def _buttons(told: Detail, now: datetime) -> dict[str, str]:
+def _buttons(detail: Detail, now: datetime) -> dict[str, str]:
     """The buttons to show, with their labels: apply without an open gate, withdraw with one."""
     if rules.activates_directly():
         return {action: LABELS[action] for action in ("apply", "revise", "reject")}
-    waits = told.gate is not None and not rules.has_expired(told.gate, now)
-    left_out = {"apply"} if waits else set() if told.gate else {"withdraw"}
+    waits = detail.gate is not None and not rules.has_expired(detail.gate, now)
+    left_out = {"apply"} if waits else set() if detail.gate else {"withdraw"}
     return {action: label for action, label in LABELS.items() if action not in left_out}
 
 
@@ -101,16 +101,16 @@ def _hindrances(why: Mapping[str, str], shown: Mapping[str, str]) -> Iterable[Hi
         yield Hindrance(f"why-{number}", ", ".join(labels), reason)
 
 
-def _why_not(action: str, refusal: Refusal | None, scope: TenantScope, told: Detail, now: datetime) -> str:
-    cast = told.vote_of(scope.principal.person) if action in ("decide", "override") else None
+def _why_not(action: str, refusal: Refusal | None, scope: TenantScope, detail: Detail, now: datetime) -> str:
+    cast = detail.vote_of(scope.principal.person) if action in ("decide", "override") else None
     if refusal is None and cast:
         how = "" if cast.principal == scope.principal.id else f" by {_credential_name(cast)}"
         return f"you have {CAST[cast.decision]} revision {cast.revision} already{how}"
-    if refusal is None and action == "apply" and told.gate and not rules.has_expired(told.gate, now):
+    if refusal is None and action == "apply" and detail.gate and not rules.has_expired(detail.gate, now):
         return "approval is requested already"
     if refusal is None:
         return ""
-    return _rule_in_words(refusal, told, scope) or _state_in_words(refusal) or refusal.message
+    return _rule_in_words(refusal, detail, scope) or _state_in_words(refusal) or refusal.message
 
 
 def _credential_name(cast: Vote) -> str:
@@ -119,14 +119,14 @@ def _credential_name(cast: Vote) -> str:
     return f"key {name.partition(' by key ')[2]}".rstrip() if cast.principal.startswith("key_") else "login"
 
 
-def _rule_in_words(refusal: Refusal, told: Detail, scope: TenantScope) -> str:
+def _rule_in_words(refusal: Refusal, detail: Detail, scope: TenantScope) -> str:
     rule, needed = refusal.details.get("rule"), refusal.details.get("requiredScope")
     roles = roles_in_words(refusal.details.get("roles", ()))
     if needed:
         return f"you need permission: {needed}"
-    writers = {each.revised_by for each in told.revisions}
+    writers = {each.revised_by for each in detail.revisions}
     mine = access.same_people(scope.tenant_id, scope.principal.people, writers)
-    part = review.authored(told.revisions, mine) or review.LEARNT_FROM
+    part = review.authored(detail.revisions, mine) or review.LEARNT_FROM
     return {
         rules.SEPARATION_OF_DUTIES: f"you authored {part}",
         rules.NOT_ELIGIBLE: f"only {roles} can vote",
@@ -144,10 +144,10 @@ def _state_in_words(refusal: Refusal) -> str:
     )
 
 
-def restates(told: Detail, duplicate: Duplicate) -> str:
+def restates(detail: Detail, duplicate: Duplicate) -> str:
     """One sentence on how close the duplicate is: the same bytes, or similar under the same or another name."""
-    if registry.digest(duplicate.text) == told.current.sha256:
+    if registry.digest(duplicate.text) == detail.current.sha256:
         return "It has the same bytes."
-    kind, text = told.proposal.kind, told.current.text
+    kind, text = detail.proposal.kind, detail.current.text
     same_name = artifacts.name_in(kind, duplicate.text) == artifacts.name_in(kind, text)
     return f"It does the same, or says nearly the same, under {'the same' if same_name else 'another'} name."

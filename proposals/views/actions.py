@@ -90,12 +90,12 @@ def _carry_out(request: HttpRequest, prop_id: str, action: str, form: forms.Form
     if sent.result:
         messages.success(request, words)
         return redirect("proposal", prop_id)
-    told = review.detail(scope, proposal_id)
+    detail = review.detail(scope, proposal_id)
     more: dict[str, object] = {"refused": form}
     if sent.conflict:
-        more = {"conflict": news(sent.conflict, told, read=form.cleaned_data["revision"])}
+        more = {"conflict": news(sent.conflict, detail, read=form.cleaned_data["revision"])}
     typed = request.POST.get("reason", "")
-    return render_review(request, scope, told, "proposal", status=sent.status, typed=typed, **more)
+    return render_review(request, scope, detail, "proposal", status=sent.status, typed=typed, **more)
 
 
 @pages.parameters("revision")
@@ -134,20 +134,22 @@ def _end(request: HttpRequest, prop_id: str, form: forms.Form, act: Act, action:
     if sent and sent.result and _ended_since(sent.result, before):
         messages.success(request, words)
         return redirect("proposal", prop_id)
-    told, now = review.detail(scope, ids.parse("prop", prop_id)), timezone.now()
+    detail, now = review.detail(scope, ids.parse("prop", prop_id)), timezone.now()
     read = pages.number_of(request, "revision")
-    refusal = rules.refusals(scope, told.proposal, told.gate, policy=told.policy, now=now)[action]
-    context = frame(scope, told, now=now) | {
+    refusal = rules.refusals(scope, detail.proposal, detail.gate, policy=detail.policy, now=now)[action]
+    context = frame(scope, detail, now=now) | {
         "form": form,
         "refusal": refusal,
-        "ended": told.proposal.state == ENDED[action],
+        "ended": detail.proposal.state == ENDED[action],
         "unheard": sent is not None and sent.result is not None,
-        "uninstalls": rules.action_of_archiving(told.proposal, told.policy) == "uninstall",
+        "uninstalls": rules.action_of_archiving(detail.proposal, detail.policy) == "uninstall",
     }
     if sent and sent.conflict:
-        context["conflict"] = news(sent.conflict, told, read=form.cleaned_data.get("revision") or told.current.number)
-    elif read and read < told.current.number:
-        context["conflict"] = news(Conflict(), told, read=read)
+        context["conflict"] = news(
+            sent.conflict, detail, read=form.cleaned_data.get("revision") or detail.current.number
+        )
+    elif read and read < detail.current.number:
+        context["conflict"] = news(Conflict(), detail, read=read)
     status = 409 if context["unheard"] else sent.status if sent else 200
     return pages.render(request, f"proposals/{action}.html", context, status=status)
 
@@ -171,8 +173,8 @@ def rolled_back(activation: Activation) -> str:
 def roll_back(request: HttpRequest, prop_id: str) -> HttpResponse:
     """Propose to make an earlier version current again and request the approval."""
     scope, form = tenancy.scope_of(request), RollbackForm(request.POST)
-    told = review.detail(scope, ids.parse("prop", prop_id))
-    offered = [each.ref for each in review.versions(told)]
+    detail = review.detail(scope, ids.parse("prop", prop_id))
+    offered = [each.ref for each in review.versions(detail)]
 
     def act(data: Cleaned) -> Activation:
         return lifecycle.roll_back(scope, data["ref"] if data["ref"] in offered else "", now=timezone.now())
@@ -182,9 +184,9 @@ def roll_back(request: HttpRequest, prop_id: str) -> HttpResponse:
         messages.success(request, rolled_back(sent.result))
         return redirect("proposal", ids.wire("prop", sent.result.proposal.id))
     if sent.conflict:
-        found = news(sent.conflict, told, read=told.current.number)
-        return render_review(request, scope, told, "proposal", status=409, conflict=found)
-    return render_review(request, scope, told, "proposal", status=422, refused=form)
+        found = news(sent.conflict, detail, read=detail.current.number)
+        return render_review(request, scope, detail, "proposal", status=409, conflict=found)
+    return render_review(request, scope, detail, "proposal", status=422, refused=form)
 
 
 # Comments; the review's Discussion tab lists them.
@@ -207,8 +209,8 @@ def comment(request: HttpRequest, prop_id: str) -> HttpResponse:
         if sent.result.line:
             return redirect(f"{reverse('proposal', args=[prop_id])}?to={sent.result.revision}#line-{sent.result.line}")
         return redirect(f"{reverse('proposal-discussion', args=[prop_id])}#{ids.wire('cmnt', sent.result.id)}")
-    told = review.detail(scope, proposal_id)
-    return render_review(request, scope, told, "proposal-discussion", status=sent.status, comment_form=form)
+    detail = review.detail(scope, proposal_id)
+    return render_review(request, scope, detail, "proposal-discussion", status=sent.status, comment_form=form)
 
 
 # The override of a gate: it has its own page and permission, and is recorded for good.
@@ -228,13 +230,13 @@ def override(request: HttpRequest, prop_id: str) -> HttpResponse:
     if sent and sent.result:
         messages.warning(request, "The approval was overridden. The proposal stays marked as overridden.")
         return redirect("proposal", prop_id)
-    told, now = review.detail(scope, proposal_id), timezone.now()
-    refusal = rules.refusal_to("override", scope, told.proposal, told.gate, now=now)
+    detail, now = review.detail(scope, proposal_id), timezone.now()
+    refusal = rules.refusal_to("override", scope, detail.proposal, detail.gate, now=now)
     if isinstance(refusal, Forbidden):
         raise refusal
-    context = frame(scope, told, now=now) | {"form": form, "refusal": refusal}
+    context = frame(scope, detail, now=now) | {"form": form, "refusal": refusal}
     if sent and sent.conflict:
-        context["conflict"] = news(sent.conflict, told, read=form.cleaned_data["revision"])
+        context["conflict"] = news(sent.conflict, detail, read=form.cleaned_data["revision"])
     return pages.render(request, "proposals/override.html", context, status=sent.status if sent else 200)
 
 
@@ -246,8 +248,8 @@ def override(request: HttpRequest, prop_id: str) -> HttpResponse:
 def revise(request: HttpRequest, prop_id: str) -> HttpResponse:
     """Add the next revision; or render the form again with its errors or with the changes made meanwhile."""
     scope, proposal_id = tenancy.scope_of(request), ids.parse("prop", prop_id)
-    told, now = review.detail(scope, proposal_id), timezone.now()
-    form = _form(request, told)
+    detail, now = review.detail(scope, proposal_id), timezone.now()
+    form = _form(request, detail)
 
     def act(data: Cleaned) -> Proposal:
         given = {"expected": data["revision"], "voids_gate": data.get("voids_gate", False)}
@@ -257,21 +259,21 @@ def revise(request: HttpRequest, prop_id: str) -> HttpResponse:
     if sent and sent.result:
         messages.success(request, f"Revision {sent.result.revision} is saved. Earlier revisions are kept.")
         return redirect("proposal", prop_id)
-    refusal = rules.refusal_to("revise", scope, told.proposal, None, now=now)
+    refusal = rules.refusal_to("revise", scope, detail.proposal, None, now=now)
     if isinstance(refusal, Forbidden):
         raise refusal
-    context = frame(scope, told, now=now) | {"form": form, "refusal": refusal}
+    context = frame(scope, detail, now=now) | {"form": form, "refusal": refusal}
     if sent and sent.conflict:
         read = form.cleaned_data["revision"]
-        form.data = {**form.data, "revision": told.current.number}
-        context["conflict"] = news(sent.conflict, told, read=read)
+        form.data = {**form.data, "revision": detail.current.number}
+        context["conflict"] = news(sent.conflict, detail, read=read)
     return pages.render(request, "proposals/revise.html", context, status=sent.status if sent else 200)
 
 
-def _form(request: HttpRequest, told: Detail) -> RevisionForm:
+def _form(request: HttpRequest, detail: Detail) -> RevisionForm:
     return RevisionForm(
         request.POST.dict() if request.method == "POST" else None,
-        standing=told.current,
-        gate_open=told.gate is not None,
-        artifact_fixed=not rules.may_change_artifact(told.proposal),
+        standing=detail.current,
+        gate_open=detail.gate is not None,
+        artifact_fixed=not rules.may_change_artifact(detail.proposal),
     )

@@ -480,11 +480,11 @@ def _confirm(
 
 def _refused(scope: TenantScope, conflict: Conflict, now: datetime) -> dict[str, object]:
     """Why nothing was changed: the filter now matches other proposals, or some cannot be ended."""
-    told = conflict.details
-    if "problems" in told:
-        found = {each["id"]: each["message"] for each in told["problems"]}
+    details = conflict.details
+    if "problems" in details:
+        found = {each["id"]: each["message"] for each in details["problems"]}
         return {"problems": _notes(scope, found, now)}
-    came, went = ([each for text in told[name] if (each := ids.parse("prop", text))] for name in ("came", "went"))
+    came, went = ([each for text in details[name] if (each := ids.parse("prop", text))] for name in ("came", "went"))
     return {"drifted": _news(scope, Drift(came, went), now)}
 
 
@@ -494,9 +494,9 @@ def _news(scope: TenantScope, drift: Drift, now: datetime) -> list[Note]:
     return _notes(scope, {**came, **went}, now)
 
 
-def _notes(scope: TenantScope, told: dict[str, str], now: datetime) -> list[Note]:
-    rows = _by_id(inbox.chosen(scope, [each for text in told if (each := ids.parse("prop", text))], now=now))
-    return [Note(text, rows[text].proposal.title if text in rows else None, words) for text, words in told.items()]
+def _notes(scope: TenantScope, reasons: dict[str, str], now: datetime) -> list[Note]:
+    rows = _by_id(inbox.chosen(scope, [each for text in reasons if (each := ids.parse("prop", text))], now=now))
+    return [Note(text, rows[text].proposal.title if text in rows else None, words) for text, words in reasons.items()]
 
 
 def _by_id(rows: Iterable[Row]) -> dict[str, Row]:

@@ -88,64 +88,64 @@ class Short:
     """The summary of a change, and a caption that names the version it is compared with."""
 
     against: str
-    told: Summary
+    summary: Summary
 
 
-def comparison(request: HttpRequest, scope: TenantScope, told: Detail, *, now: datetime) -> dict[str, object]:
+def comparison(request: HttpRequest, scope: TenantScope, detail: Detail, *, now: datetime) -> dict[str, object]:
     """The context of the Changes tab: the effect on production, the two sides, their diff, and the other views.
 
     The default side is what production resolves without this proposal; where that is nothing, the previous revision.
     """
-    new = told.revision(pages.number_of(request, "to") or 0) or told.current
-    offered = _comparable_sides(told, impact.duplicate_of(told.proposal))
-    before = _first(offered, _in_production(told))
+    new = detail.revision(pages.number_of(request, "to") or 0) or detail.current
+    offered = _comparable_sides(detail, impact.duplicate_of(detail.proposal))
+    before = _first(offered, _in_production(detail))
     installed = "" if before.value == NOTHING else before.value
     old = _first(offered, (request.GET.get("from", "")[:NUMBER_DIGITS], installed, str(new.number - 1), before.value))
     mode = "side" if request.GET.get("mode") == "side" else "unified"
-    shorts = list(_shorts(told, before, old, new, now))
+    shorts = list(_shorts(detail, before, old, new, now))
     return {
         "shorts": shorts,
-        "ticks": shorts[0].told.ticks if told.under_review or _is_current(told) else (),
+        "ticks": shorts[0].summary.ticks if detail.under_review or _is_current(detail) else (),
         "diff": diffs.between(old.text, new.text),
         "old": old.label,
         "new": f"revision {new.number}",
         "mode": mode,
-        "unified_url": _address(told, old, new.number),
-        "side_url": _address(told, old, new.number, mode="side"),
+        "unified_url": _address(detail, old, new.number),
+        "side_url": _address(detail, old, new.number, mode="side"),
         "sides": [Side(each.value, each.label, selected=each is old) for each in offered.values()],
-        "newer": [Side(str(each.number), f"revision {each.number}", selected=each is new) for each in told.revisions],
+        "newer": [Side(str(each.number), f"revision {each.number}", selected=each is new) for each in detail.revisions],
         "note": new.note,
         "note_of": new.number,
         "chains": chain_drawings.drawings_of(old.text, new.text)
-        if told.proposal.kind == Kind.WORKFLOW_CHAIN_PACK
+        if detail.proposal.kind == Kind.WORKFLOW_CHAIN_PACK
         else [],
-        "rendering": impact.rendering_of(scope, told.proposal, old.text, new.text),
-        "remarks": _remarks(told, new),
+        "rendering": impact.rendering_of(scope, detail.proposal, old.text, new.text),
+        "remarks": _remarks(detail, new),
         "remark_at": pages.number_of(request, "line"),
         "remark_on": new.number,
-        "remark_url": _address(told, old, new.number, **({"mode": mode} if mode == "side" else {})),
+        "remark_url": _address(detail, old, new.number, **({"mode": mode} if mode == "side" else {})),
     }
 
 
-def _remarks(told: Detail, revision: Revision) -> dict[int, list[Comment]]:
+def _remarks(detail: Detail, revision: Revision) -> dict[int, list[Comment]]:
     """The comments on lines of the revision, by line number, oldest first."""
     found: dict[int, list[Comment]] = {}
-    for each in told.comments:
+    for each in detail.comments:
         if each.line and each.revision == revision.number:
             found.setdefault(each.line, []).append(each)
     return found
 
 
-def _address(told: Detail, old: Side, new: int, **more: str) -> str:
+def _address(detail: Detail, old: Side, new: int, **more: str) -> str:
     """The URL of this comparison; ``more`` are further query parameters."""
-    url = reverse("proposal", args=[ids.wire("prop", told.proposal.id)])
+    url = reverse("proposal", args=[ids.wire("prop", detail.proposal.id)])
     return f"{url}?{urlencode({'from': old.value, 'to': new, **more})}"
 
 
-def _comparable_sides(told: Detail, duplicate: Duplicate | None) -> dict[str, Side]:
+def _comparable_sides(detail: Detail, duplicate: Duplicate | None) -> dict[str, Side]:
     """The texts that a revision can be compared with, by their value in the URL."""
-    offered = [Side(str(each.number), f"revision {each.number}", each.text) for each in told.revisions]
-    stands, replaced = told.effect.stands, told.effect.replaced
+    offered = [Side(str(each.number), f"revision {each.number}", each.text) for each in detail.revisions]
+    stands, replaced = detail.effect.stands, detail.effect.replaced
     if replaced:
         offered.append(Side(REPLACED, f"{replaced.label}, which it replaced", replaced.text))
     if stands:
@@ -156,38 +156,38 @@ def _comparable_sides(told: Detail, duplicate: Duplicate | None) -> dict[str, Si
     return {each.value: each for each in offered}
 
 
-def _in_production(told: Detail) -> tuple[str, ...]:
+def _in_production(detail: Detail) -> tuple[str, ...]:
     """The sides that runs resolve without this proposal, best first: the version it replaces, else nothing."""
-    return (REPLACED, NOTHING) if told.effect.installation else (INSTALLED, NOTHING)
+    return (REPLACED, NOTHING) if detail.effect.installation else (INSTALLED, NOTHING)
 
 
 def _first(offered: dict[str, Side], wanted: tuple[str, ...]) -> Side:
     return next(offered[each] for each in wanted if each in offered)
 
 
-def _is_current(told: Detail) -> bool:
-    installation = told.effect.installation
+def _is_current(detail: Detail) -> bool:
+    installation = detail.effect.installation
     return installation is not None and installation.superseded_at is None
 
 
-def _shorts(told: Detail, before: Side, old: Side, new: Revision, now: datetime) -> Iterator[Short]:
+def _shorts(detail: Detail, before: Side, old: Side, new: Revision, now: datetime) -> Iterator[Short]:
     """Summarise the change against production and, when another side is selected, against that side too."""
     for side in (before,) if old is before else (before, old):
-        also = _also(told, side)
-        found = summaries.summary(told.proposal.kind, side.text, new.text, also=also, now=now)
-        yield Short(_against(told, side), found)
+        also = _also(detail, side)
+        found = summaries.summary(detail.proposal.kind, side.text, new.text, also=also, now=now)
+        yield Short(_against(detail, side), found)
 
 
-def _against(told: Detail, before: Side) -> str:
+def _against(detail: Detail, before: Side) -> str:
     if before.value != NOTHING:
         return f"Compared with {before.label}"
-    return "New: replaced no version" if told.effect.installation else "New: nothing installed yet"
+    return "New: replaced no version" if detail.effect.installation else "New: nothing installed yet"
 
 
-def _also(told: Detail, side: Side) -> list[Line]:
+def _also(detail: Detail, side: Side) -> list[Line]:
     """One line for each individually installed agent that a pack replaces."""
-    stands, replaced = told.effect.stands, told.effect.replaced
-    if side.value == INSTALLED and stands and told.under_review:
+    stands, replaced = detail.effect.stands, detail.effect.replaced
+    if side.value == INSTALLED and stands and detail.under_review:
         return [
             summaries.change(f"Replaces {ref}, which was installed on its own (not in a pack)") for ref in stands.alone
         ]
@@ -215,24 +215,24 @@ class News:
     compare: str
 
 
-def news(conflict: Conflict, told: Detail, *, read: int) -> News:
+def news(conflict: Conflict, detail: Detail, *, read: int) -> News:
     """The changes since the operator read revision ``read``."""
     changes = [
         f"Revision {each.number} arrived ({_lines(each.lines_added)} added, {each.lines_removed} removed), "
         f"with the digest {each.sha256}."
-        for each in reversed(told.revisions)
+        for each in reversed(detail.revisions)
         if each.number > read
     ]
-    moved = read < told.current.number
-    url, latest = reverse("proposal", args=[ids.wire("prop", told.proposal.id)]), timeline(told).shown[-1]
-    query = urlencode({"from": read, "to": told.current.number})
+    moved = read < detail.current.number
+    url, latest = reverse("proposal", args=[ids.wire("prop", detail.proposal.id)]), timeline(detail).shown[-1]
+    query = urlencode({"from": read, "to": detail.current.number})
     return News(
-        _title(conflict, told, read),
+        _title(conflict, detail, read),
         latest,
-        access.names_of(told.proposal.tenant_id, [latest.by] if latest.by else []),
-        [*changes, *_of_gate(told, read)],
+        access.names_of(detail.proposal.tenant_id, [latest.by] if latest.by else []),
+        [*changes, *_of_gate(detail, read)],
         f"{url}?{query}" if moved else "",
-        f"Compare revision {read} with {told.current.number}" if moved else "",
+        f"Compare revision {read} with {detail.current.number}" if moved else "",
     )
 
 
@@ -240,19 +240,19 @@ def _lines(count: int) -> str:
     return f"{count:,} line{'' if count == 1 else 's'}"
 
 
-def _title(conflict: Conflict, told: Detail, read: int) -> str:
-    if read < told.current.number:
-        return f"Revision {told.current.number} arrived while you read revision {read}"
-    is_state = "action" in conflict.details and not told.under_review
-    return f"The proposal is {told.proposal.state} now" if is_state else conflict.message
+def _title(conflict: Conflict, detail: Detail, read: int) -> str:
+    if read < detail.current.number:
+        return f"Revision {detail.current.number} arrived while you read revision {read}"
+    is_state = "action" in conflict.details and not detail.under_review
+    return f"The proposal is {detail.proposal.state} now" if is_state else conflict.message
 
 
-def _of_gate(told: Detail, read: int) -> list[str]:
-    if not told.under_review:
+def _of_gate(detail: Detail, read: int) -> list[str]:
+    if not detail.under_review:
         return []
-    gate = told.gate
+    gate = detail.gate
     if gate is None:
-        void = told.last is not None and told.last.gate.state == GateState.VOID
+        void = detail.last is not None and detail.last.gate.state == GateState.VOID
         return ["No approval is requested now." + (" The last request is void." if void else "")]
     return [f"The approval request is about revision {gate.revision}."] if gate.revision != read else []
 
@@ -270,11 +270,11 @@ def request_synthesis(request: HttpRequest) -> HttpResponse:
         enqueue_pass(learning.order(scope, now=now))
         messages.success(request, "Scan requested. New proposals will appear here.")
         return redirect("proposals")
-    told = latest(scope)
+    scan = latest(scope)
     if not pages.wants_fragment(request):
         return redirect("proposals")
-    status = pages.poll_status(request, over=not told["looks"])
-    return render(request, "proposals/inbox_look.html", {**told, "now": now}, status=status)
+    status = pages.poll_status(request, over=not scan["looks"])
+    return render(request, "proposals/inbox_look.html", {**scan, "now": now}, status=status)
 
 
 def latest(scope: TenantScope) -> dict[str, object]:
@@ -315,22 +315,22 @@ class Timeline:
     earlier: int
 
 
-def timeline(told: Detail) -> Timeline:
+def timeline(detail: Detail) -> Timeline:
     """Build the timeline of a proposal, in chronological order."""
-    happened = sorted(_happened(told), key=lambda each: each.at)
+    happened = sorted(_happened(detail), key=lambda each: each.at)
     return Timeline(happened[-SHOWN:], max(0, len(happened) - SHOWN))
 
 
-def _happened(told: Detail) -> Iterator[Milestone]:
-    for revision in reversed(told.revisions):
+def _happened(detail: Detail) -> Iterator[Milestone]:
+    for revision in reversed(detail.revisions):
         yield _written(revision)
-    for ballot in reversed(told.ballots):
+    for ballot in reversed(detail.ballots):
         yield from _requested(ballot)
-    for comment in told.comments:
+    for comment in detail.comments:
         if comment.line:
             words = f"Commented on line {comment.line}"
             yield Milestone(comment.at, "pencil", "", words, comment.author, comment.revision)
-    proposal = told.proposal
+    proposal = detail.proposal
     if proposal.closed_at:
         icon, tone, words = CLOSINGS[proposal.state]
         yield Milestone(proposal.closed_at, icon, tone, words, proposal.closed_by)
@@ -371,14 +371,14 @@ class Approved:
     after: timedelta
 
 
-def _approved(told: Detail) -> Approved | None:
+def _approved(detail: Detail) -> Approved | None:
     """None without a granted gate, and when the artifact was in force before the last grant."""
-    ballot = next((each for each in told.ballots if told.approval and each.gate.id == told.approval.id), None)
+    ballot = next((each for each in detail.ballots if detail.approval and each.gate.id == detail.approval.id), None)
     grants = [vote for vote in ballot.votes if vote.decision == Decision.GRANTED] if ballot else []
-    installation = told.effect.installation
+    installation = detail.effect.installation
     if not grants or installation is None:
         return None
-    applied_at = told.proposal.closed_at if told.proposal.installed_ref else None
+    applied_at = detail.proposal.closed_at if detail.proposal.installed_ref else None
     in_force_at = applied_at or installation.installed_at  # a version that was rolled back to was installed long before
     if in_force_at < grants[-1].at:
         return None
@@ -431,8 +431,8 @@ def effect(request: HttpRequest, prop_id: str) -> HttpResponse:
 @require_safe
 def download(request: HttpRequest, prop_id: str) -> HttpResponse:
     """The exact bytes that the revision's digest covers; the current revision by default."""
-    told = review.detail(tenancy.scope_of(request), ids.parse("prop", prop_id))
-    revision = told.revision(pages.number_of(request, "revision") or 0) or told.current
+    detail = review.detail(tenancy.scope_of(request), ids.parse("prop", prop_id))
+    revision = detail.revision(pages.number_of(request, "revision") or 0) or detail.current
     answer = HttpResponse(revision.text.encode(), content_type="application/json")
     answer["Content-Disposition"] = f'attachment; filename="{prop_id}-r{revision.number}.json"'
     return answer
@@ -440,107 +440,107 @@ def download(request: HttpRequest, prop_id: str) -> HttpResponse:
 
 def _review(request: HttpRequest, prop_id: str, tab: str) -> HttpResponse:
     scope = tenancy.scope_of(request)
-    told = review.detail(scope, ids.parse("prop", prop_id))
+    detail = review.detail(scope, ids.parse("prop", prop_id))
     if pages.file_format(request) == "json":
-        return exports.document(_document(told))
-    status = pages.poll_status(request, over=not is_under_way(told))
-    return render_review(request, scope, told, tab, status=status)
+        return exports.document(_document(detail))
+    status = pages.poll_status(request, over=not is_under_way(detail))
+    return render_review(request, scope, detail, tab, status=status)
 
 
-def is_under_way(told: Detail) -> bool:
+def is_under_way(detail: Detail) -> bool:
     """Whether the page keeps polling: a gate is granted and its installation has not ended."""
-    return told.gate is not None and told.gate.state == GateState.GRANTED
+    return detail.gate is not None and detail.gate.state == GateState.GRANTED
 
 
 def render_review(
-    request: HttpRequest, scope: TenantScope, told: Detail, tab: str, *, status: int = 200, **more: object
+    request: HttpRequest, scope: TenantScope, detail: Detail, tab: str, *, status: int = 200, **more: object
 ) -> HttpResponse:
     """Render one tab of the review; ``more`` overrides the context, for a refused request."""
-    now, again = timezone.now(), review.rollbacks_to(told)
-    blocked = _obstacle(told, now)
-    context = frame(scope, told, now=now) | {
+    now, again = timezone.now(), review.rollbacks_to(detail)
+    blocked = _obstacle(detail, now)
+    context = frame(scope, detail, now=now) | {
         "blocked": blocked,
         "tab": tab,
-        "tab_url": reverse(tab, args=[ids.wire("prop", told.proposal.id)]),
+        "tab_url": reverse(tab, args=[ids.wire("prop", detail.proposal.id)]),
         "oob": pages.wants_fragment(request),
-        "bar": action_bar.bar(scope, told, blocked=blocked, now=now),
-        "voters": review.who_may_vote(scope, told, now=now),
-        "beside": review.neighbours(scope, told.proposal),
-        "timeline": timeline(told),
-        "versions": review.versions(told),
-        "approved": _approved(told),
+        "bar": action_bar.bar(scope, detail, blocked=blocked, now=now),
+        "voters": review.who_may_vote(scope, detail, now=now),
+        "beside": review.neighbours(scope, detail.proposal),
+        "timeline": timeline(detail),
+        "versions": review.versions(detail),
+        "approved": _approved(detail),
         "may_stop": artifact_stops.denial(scope) is None,
         "again": again,
-        "uses_again": review.uses_again(told, again),
+        "uses_again": review.uses_again(detail, again),
         "may_propose": scope.can(rules.scope_for("create")),
         **REFUSED,
-        **_of_tab(request, scope, told, tab, now),
+        **_of_tab(request, scope, detail, tab, now),
         **more,
     }
     return pages.render(request, "proposals/review.html", context, fragment="proposals/review_body.html", status=status)
 
 
-def frame(scope: TenantScope, told: Detail, *, now: datetime) -> dict[str, object]:
+def frame(scope: TenantScope, detail: Detail, *, now: datetime) -> dict[str, object]:
     """The context that every page of one proposal shares."""
-    prop_id = ids.wire("prop", told.proposal.id)
-    said = {"proposal-discussion": len(told.comments), "proposal-history": len(told.revisions)}
-    decisive = told.last.gate if told.last and not told.under_review else None
-    gate = told.gate or told.approval or decisive
+    prop_id = ids.wire("prop", detail.proposal.id)
+    said = {"proposal-discussion": len(detail.comments), "proposal-history": len(detail.revisions)}
+    decisive = detail.last.gate if detail.last and not detail.under_review else None
+    gate = detail.gate or detail.approval or decisive
     return {
         "nav": "proposals",
         "now": now,
-        "told": told,
+        "detail": detail,
         "prop_id": prop_id,
         "tabs": [
             Tab(name, label, reverse(name, args=[prop_id]), said.get(name), key=str(key))
             for key, (name, label) in enumerate(TABS.items(), start=1)
         ],
-        "under_way": is_under_way(told),
-        "expired": told.gate is not None and rules.has_expired(told.gate, now),
+        "under_way": is_under_way(detail),
+        "expired": detail.gate is not None and rules.has_expired(detail.gate, now),
         "direct": rules.activates_directly(),
         "steps": ",".join(step for step in STEPS if step != "Approval" or not rules.activates_directly()),
-        "step": _step(told),
-        "policy_words": action_bar.policy_in_words(gate or told.policy),
+        "step": _step(detail),
+        "policy_words": action_bar.policy_in_words(gate or detail.policy),
         "policy_gate": gate,
-        "names": access.names_of(scope.tenant_id, _principals(told)),
+        "names": access.names_of(scope.tenant_id, _principals(detail)),
         "as_json": f"{reverse('proposal', args=[prop_id])}?format=json",
     }
 
 
-def _step(told: Detail) -> str:
+def _step(detail: Detail) -> str:
     """The current one of ``STEPS``; "" for a proposal that left the review without an installation."""
-    if told.proposal.installed_ref:
+    if detail.proposal.installed_ref:
         return "Installed"
-    if not told.under_review:
+    if not detail.under_review:
         return ""
-    return "Installing" if is_under_way(told) else "Approval" if told.gate else "Review"
+    return "Installing" if is_under_way(detail) else "Approval" if detail.gate else "Review"
 
 
-def _principals(told: Detail) -> set[str]:
-    proposal = told.proposal
-    voters = {vote.principal for ballot in told.ballots for vote in ballot.votes}
-    openers = {who for ballot in told.ballots for who in (ballot.gate.opened_by, ballot.withdrawn_by)}
-    revisers = {revision.revised_by for revision in told.revisions}
-    speakers = {comment.author for comment in told.comments}
+def _principals(detail: Detail) -> set[str]:
+    proposal = detail.proposal
+    voters = {vote.principal for ballot in detail.ballots for vote in ballot.votes}
+    openers = {who for ballot in detail.ballots for who in (ballot.gate.opened_by, ballot.withdrawn_by)}
+    revisers = {revision.revised_by for revision in detail.revisions}
+    speakers = {comment.author for comment in detail.comments}
     return {proposal.author, proposal.last_reviser, proposal.closed_by} | voters | openers | revisers | speakers
 
 
-def _of_tab(request: HttpRequest, scope: TenantScope, told: Detail, tab: str, now: datetime) -> dict[str, object]:
+def _of_tab(request: HttpRequest, scope: TenantScope, detail: Detail, tab: str, now: datetime) -> dict[str, object]:
     """The context of one tab."""
     asked: dict[str, Callable[[], dict[str, object]]] = {
-        "proposal": lambda: comparison(request, scope, told, now=now),
-        "proposal-artifact": lambda: _artifact(request, told, now),
-        "proposal-evidence": lambda: _evidence(told),
-        "proposal-history": lambda: _history(scope, told, now),
+        "proposal": lambda: comparison(request, scope, detail, now=now),
+        "proposal-artifact": lambda: _artifact(request, detail, now),
+        "proposal-evidence": lambda: _evidence(detail),
+        "proposal-history": lambda: _history(scope, detail, now),
     }
     return asked[tab]() if tab in asked else {}
 
 
-def _artifact(request: HttpRequest, told: Detail, now: datetime) -> dict[str, object]:
+def _artifact(request: HttpRequest, detail: Detail, now: datetime) -> dict[str, object]:
     """The revision's text in three forms, and what would refuse its installation now."""
-    shown = told.revision(pages.number_of(request, "revision") or 0) or told.current
+    shown = detail.revision(pages.number_of(request, "revision") or 0) or detail.current
     trial = forms.Form({})
-    tried = pages.submit(trial, lambda _: _try(told.proposal, shown.text, now))
+    tried = pages.submit(trial, lambda _: _try(detail.proposal, shown.text, now))
     in_the_way = [str(problem) for problem in trial.non_field_errors()]
     lines = "\n".join(diffs.readable(shown.text))
     return {
@@ -553,14 +553,14 @@ def _artifact(request: HttpRequest, told: Detail, now: datetime) -> dict[str, ob
     }
 
 
-def _obstacle(told: Detail, now: datetime) -> str:
+def _obstacle(detail: Detail, now: datetime) -> str:
     """Why the current revision could not be installed now; "" when it could, or is not under review."""
-    if not told.under_review or is_under_way(told):
+    if not detail.under_review or is_under_way(detail):
         return ""
 
     def try_it() -> None:
-        artifact = _try(told.proposal, told.current.text, now)
-        installation.require_news(told.proposal, artifact)
+        artifact = _try(detail.proposal, detail.current.text, now)
+        installation.require_news(detail.proposal, artifact)
 
     refused = pages.attempt(try_it)
     return refused.message if refused else ""
@@ -573,29 +573,29 @@ def _try(proposal: Proposal, text: str, now: datetime) -> Artifact:
     return artifact
 
 
-def _evidence(told: Detail) -> dict[str, object]:
-    proposal, duplicate = told.proposal, impact.duplicate_of(told.proposal)
+def _evidence(detail: Detail) -> dict[str, object]:
+    proposal, duplicate = detail.proposal, impact.duplicate_of(detail.proposal)
     return {
         "sources": impact.runs_of(proposal),
         "citations": impact.citations(proposal),
         "duplicate": duplicate,
-        "restates": action_bar.restates(told, duplicate) if duplicate else "",
+        "restates": action_bar.restates(detail, duplicate) if duplicate else "",
     }
 
 
-def _history(scope: TenantScope, told: Detail, now: datetime) -> dict[str, object]:
+def _history(scope: TenantScope, detail: Detail, now: datetime) -> dict[str, object]:
     """Whether there are votes, and the audit records if this principal may read them."""
-    voted = any(ballot.votes for ballot in told.ballots)
+    voted = any(ballot.votes for ballot in detail.ballots)
     if not scope.can(audit_access.SCOPE):
         return {"voted": voted, "audit_scope": audit_access.SCOPE}
-    found = review.records(scope, told, now=now)
+    found = review.records(scope, detail, now=now)
     actors = access.names_of(scope.tenant_id, [record.actor for record in found])
     return {"voted": voted, "records": found, "actors": actors, "records_shown": review.RECORDS_SHOWN}
 
 
-def _document(told: Detail) -> dict[str, object]:
+def _document(detail: Detail) -> dict[str, object]:
     """The proposal as JSON with its revisions; each artifact is the text that its ``sha256`` covers."""
-    proposal: Proposal = told.proposal
+    proposal: Proposal = detail.proposal
     return {
         "id": ids.wire("prop", proposal.id),
         "kind": proposal.kind,
@@ -605,7 +605,7 @@ def _document(told: Detail) -> dict[str, object]:
         "sourceRunIds": proposal.source_run_ids,
         "author": proposal.author,
         "installedArtifactRef": proposal.installed_ref,
-        "revisions": [_revision_document(each) for each in told.revisions],
+        "revisions": [_revision_document(each) for each in detail.revisions],
     }
 
 
