@@ -19,7 +19,7 @@ from tests.peopled import routes
 pytestmark = pytest.mark.django_db
 
 
-@pytest.mark.parametrize("path", ["/v1/nothing", "/v1/runs/run_x/nothing", "/v1/webhook", "/v1/runs:nothing"])
+@pytest.mark.parametrize("path", ["/v1", "/v1/nothing", "/v1/runs/run_x/nothing", "/v1/webhook", "/v1/runs:nothing"])
 @pytest.mark.parametrize("method", ["get", "post", "delete", "patch"])
 def test_an_unrouted_openwop_address_answers_the_envelope(client: Client, path: str, method: str) -> None:
     answer = getattr(client, method)(path, **building.headers())
@@ -48,8 +48,9 @@ def test_an_outage_is_the_server_s_error_to_a_client_of_oauth(rf: RequestFactory
         assert json.loads(answer.content)["error"] == code
 
 
-def test_an_unrouted_openintent_address_answers_its_flat_shape(client: Client) -> None:
-    answer = client.get("/api/v1/nothing", **building.headers())
+@pytest.mark.parametrize("path", ["/api/v1", "/api/v1/nothing", "/api/v2/nothing"])
+def test_an_unrouted_openintent_address_answers_its_flat_shape(client: Client, path: str) -> None:
+    answer = client.get(path, **building.headers())
     assert answer.status_code == 404
     assert answer.json() == {
         "error": "ENTRY_NOT_FOUND",
