@@ -171,3 +171,18 @@ def test_the_browser_opens_a_page_of_the_console(live_server, page):
 
     assert answer
     assert answer.status == 200
+
+
+def test_what_a_test_left_in_a_page_is_gone_in_the_next(live_server, windows, browser_context_args):
+    mine = """() => [localStorage.length, sessionStorage.length, document.cookie, innerWidth,
+      matchMedia("(prefers-color-scheme: dark)").matches]"""
+    for _ in range(2):
+        with windows.window(**browser_context_args) as page:
+            page.goto(f"{live_server.url}/static/favicon.svg")
+            assert page.evaluate(mine) == [0, 0, "", 1280, False]
+            page.evaluate("localStorage.a = sessionStorage.a = document.cookie = 'a=1'")
+            page.emulate_media(color_scheme="dark")
+            page.set_viewport_size({"width": 390, "height": 800})
+            page.context.new_page()
+            assert page.evaluate(mine) == [1, 1, "a=1", 390, True]
+    assert len(page.context.pages) == 1

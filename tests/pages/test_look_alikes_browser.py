@@ -1,7 +1,7 @@
 """Possible duplicates in a real browser: by keyboard alone, and without JavaScript."""
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from tests import browsing
@@ -85,14 +85,13 @@ def test_enter_in_a_box_decides_nothing(page: Page, live_server: LiveServer) -> 
     assert len(desk.texts()) == 6
 
 
-def test_without_scripts_the_buttons_decide(browser: Browser, live_server: LiveServer) -> None:
+def test_without_scripts_the_buttons_decide(plain: Page, live_server: LiveServer) -> None:
     desk = filled()
-    page = browser.new_context(java_script_enabled=False).new_page()
-    browsing.sign_in(page, live_server.url, URL)
-    page.get_by_role("button", name="Merge pair 1").click()
-    expect(page.get_by_text("Merged 1 pair.")).to_be_visible()
-    page.get_by_role("checkbox", name="Select pair 1").check()
-    page.get_by_role("checkbox", name="Select pair 2").check()
-    page.locator(".bulk-bar").get_by_role("button", name="Merge").click()
-    expect(page.get_by_text("Merged 2 pairs.")).to_be_visible()
+    browsing.sign_in(plain, live_server.url, URL)
+    plain.get_by_role("button", name="Merge pair 1").click()
+    expect(plain.get_by_text("Merged 1 pair.")).to_be_visible()
+    plain.get_by_role("checkbox", name="Select pair 1").check()
+    plain.get_by_role("checkbox", name="Select pair 2").check()
+    plain.locator(".bulk-bar").get_by_role("button", name="Merge").click()
+    expect(plain.get_by_text("Merged 2 pairs.")).to_be_visible()
     assert len(desk.texts()) == 3
