@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urljoin, urlsplit
@@ -134,7 +134,8 @@ def find_addresses(read: Callable[[str], tuple[int, str, str]], *, of_a_route: i
 def open_page(
     page: Page, url: str, *, sample: bool = False, shell: bool = True, looks: set[str] | None = None
 ) -> list[str]:
-    """The faults of the page at ``url``, which is open afterwards, a line each. In a ``sample``, only the first of many
+    """The faults of the page at ``url``, which is open afterwards, a line each; axe-core comes into the page by
+    ``bring_axe``. In a ``sample``, only the first of many
     alike are looked at, and the others are gone afterwards: axe-core reads what it is not asked for as well, and the
     operations on the page of the API alone take longer than all other pages. Without ``shell``, nor are the navigation
     and the dialogs, which are the same on each page. The contrast of an element whose look is among ``looks`` is known;
@@ -164,7 +165,6 @@ def open_page(
         faults.append(f"ids that stand for two elements: {twice}")
     if sample:
         page.evaluate(f"document.querySelectorAll('{others}').forEach(each => each.remove())")
-    page.evaluate(AXE_SCRIPT)
     if looks is not None:
         page.evaluate(ONLY_THESE, _find_new(page.evaluate(LOOKS), looks))
     found = page.evaluate(VIOLATIONS)
@@ -222,9 +222,17 @@ def sign_in(browser: Browser, base: str, password: str) -> StorageState:
 
 
 def open_window(browser: Browser, state: StorageState, width: int, theme: Theme) -> BrowserContext:
-    """A window with a mouse; a narrow one is a phone's, with a finger."""
+    """A window with a mouse; a narrow one is a phone's, with a finger. axe-core is in each of its pages."""
     size: ViewportSize = {"width": width, "height": HEIGHT}
-    return browser.new_context(storage_state=state, color_scheme=theme, viewport=size, has_touch=width < PHONE)
+    window = browser.new_context(storage_state=state, color_scheme=theme, viewport=size, has_touch=width < PHONE)
+    bring_axe(window)
+    return window
+
+
+def bring_axe(to: BrowserContext | Page) -> AbstractContextManager[object]:
+    """From now on, and until the end of the context that is returned, axe-core is in every page that is opened. To send
+    it to each page when it is there takes twice as long."""
+    return to.add_init_script(AXE_SCRIPT)
 
 
 def picture_documents(page: Page, base: str) -> None:

@@ -1,7 +1,7 @@
 """Jobs of an operator in a real browser: go to an id, follow lineage, filter runs, answer a quorum."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import cycle
 
 import pytest
@@ -38,7 +38,7 @@ def looks() -> set[str] | None:
 
 
 @pytest.fixture
-def look(page: Page, looks: set[str] | None) -> Look:
+def look(page: Page, looks: set[str] | None) -> Iterator[Look]:
     """Looks at one page after another, each in the views whose turn it is in this test."""
     turns = cycle([[*VIEWS]] if THOROUGH else [[each] for each in VIEWS])
 
@@ -49,11 +49,13 @@ def look(page: Page, looks: set[str] | None) -> Look:
             before()
             page.set_viewport_size({"width": width, "height": screenshots.HEIGHT})
             page.emulate_media(color_scheme=theme)
-            faults += [f"{url} {width} {theme}: {fault}" for fault in screenshots.open_page(page, url, looks=looks)]
+            found = screenshots.open_page(page, url, sample=not THOROUGH, shell=not looks, looks=looks)
+            faults += [f"{url} {width} {theme}: {fault}" for fault in found]
             expect(page.locator("main")).to_contain_text(words)
         return faults
 
-    return look
+    with screenshots.bring_axe(page):
+        yield look
 
 
 def test_by_keyboard_an_id_in_the_header_leads_to_the_entry_and_its_archive(
