@@ -168,8 +168,9 @@ def test_by_two_keys_any_of_the_first_nine_proposals_is_approved_from_either_lis
     for each in made:
         inboxes.gate_over(each, now=now)
     browsing.sign_in(page, live_server.url)
-    for path, key, number in (("/", "2", 1), ("/proposals", "3", 0)):  # the oldest first, and the newest
-        page.goto(f"{live_server.url}{path}")
+    for path, key, number in (("", "2", 1), ("/proposals", "3", 0)):  # the oldest first, and the newest
+        if path:
+            page.goto(f"{live_server.url}{path}")
         page.keyboard.press(key)
         expect(page.get_by_role("heading", level=1)).to_have_text(made[number].title)
         expect(page.get_by_role("button", name="Approve")).to_be_focused()

@@ -77,9 +77,8 @@ def test_a_row_has_whole_badges_only_and_a_short_page_no_scroll_bar(page: Page, 
         "The express lorry leaves Leipzig at four in the afternoon, and never on a Sunday",
         tags=[f"tag-{number}" for number in range(12)],
     )
-    browsing.sign_in(page, live_server.url)
     page.set_viewport_size({"width": 1280, "height": 800})
-    page.goto(f"{live_server.url}/memory")
+    browsing.sign_in(page, live_server.url, "/memory")
     cut = """row => {
         const end = row.getBoundingClientRect(), boxes = [...row.children].map(each => each.getBoundingClientRect());
         return boxes.filter(each => each.top < end.bottom && each.right > end.right + 0.5).length;
@@ -98,9 +97,10 @@ def test_the_longest_names_that_an_agent_states_leave_every_page_as_wide_as_its_
         draft = EntryDraft("far away", agent_id="m" * 256)
         made = external_runs.write_entry(owner, "notes", draft, origins.of_document(members), now=timezone.now())
     entry, run = ids.wire("mem", made.id), ids.wire("run", MemoryEntry.objects.get(id=made.id).run_id)
-    browsing.sign_in(page, live_server.url)
-    for width in (1280, 390):
-        page.set_viewport_size({"width": width, "height": 800})
-        for path in ("/memory", f"/memory/{entry}", "/runs", f"/runs/{run}", f"/memory?system={quote(long)}"):
+    browsing.sign_in(page, live_server.url, f"/memory?system={quote(long)}")
+    for path in ("", "/memory", f"/memory/{entry}", "/runs", f"/runs/{run}"):
+        if path:
             page.goto(live_server.url + path)
+        for width in (1280, 390):
+            page.set_viewport_size({"width": width, "height": 800})
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (path, width)

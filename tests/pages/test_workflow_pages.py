@@ -7,14 +7,14 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import FilePayload, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from memory.host import ids, vault
 from memory.host.models import AuditRecord
 from memory.models import Agent, Intent, Namespace, Task
 from memory.openintent import workflow_file
-from tests import building
+from tests import browsing, building
 from tests.openintent.test_workflow_file import SEED
 from tests.pages.conftest import SignIn, body_of
 
@@ -151,46 +151,35 @@ def test_a_form_from_elsewhere_is_refused(ada: Client) -> None:
 # --- in a browser ----------------------------------------------------------------------------------------------------
 
 
-def sign_in_at(page: Page, url: str) -> None:
-    building.operator(email="ada@acme.example")
-    page.goto(f"{url}{URL}")
-    page.get_by_label("Email").fill("ada@acme.example")
-    page.get_by_label("Password", exact=True).fill(building.PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Import a workflow file")
+def file_with(text: str) -> FilePayload:
+    return {"name": "w.yaml", "mimeType": "text/yaml", "buffer": text.encode()}
 
 
 FITS = "document.documentElement.scrollWidth <= window.innerWidth"
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("scripts", [True, False])
-def test_a_file_is_chosen_put_right_and_imported(browser: Browser, live_server: LiveServer, *, scripts: bool) -> None:
-    context = browser.new_context(java_script_enabled=scripts, viewport={"width": 1280, "height": 800})
-    page = context.new_page()
-    page.set_default_timeout(30_000)
-    sign_in_at(page, live_server.url)
-    wrong: Any = {"name": "w.yaml", "mimeType": "text/yaml", "buffer": SEED.replace("lru", "fifo").encode()}
-    page.get_by_label("File", exact=True).set_input_files(wrong)
-    page.get_by_role("button", name="Preview").click()
-    expect(page.get_by_role("heading", name="1 problem: nothing was imported")).to_be_visible()
-    assert page.evaluate(FITS)
-    text = page.get_by_label("Or its text")
+def test_without_scripts_a_file_is_chosen_put_right_and_imported(plain: Page, live_server: LiveServer) -> None:
+    browsing.sign_in(plain, live_server.url, URL)
+    plain.get_by_label("File", exact=True).set_input_files(file_with(SEED.replace("lru", "fifo")))
+    plain.get_by_role("button", name="Preview").click()
+    expect(plain.get_by_role("heading", name="1 problem: nothing was imported")).to_be_visible()
+    assert plain.evaluate(FITS)
+    text = plain.get_by_label("Or its text")
     text.fill(text.input_value().replace("fifo", "lru"))
-    page.get_by_role("button", name="Preview").click()
-    expect(page.get_by_role("heading", name="Preview", exact=True)).to_be_visible()
-    assert page.evaluate(FITS)
-    page.get_by_role("button", name="Import it").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("quarterly-compliance")
-    expect(page.locator("main")).to_contain_text("process-billing")
-    assert page.evaluate(FITS)
+    plain.get_by_role("button", name="Preview").click()
+    expect(plain.get_by_role("heading", name="Preview", exact=True)).to_be_visible()
+    assert plain.evaluate(FITS)
+    plain.get_by_role("button", name="Import it").click()
+    expect(plain.get_by_role("heading", level=1)).to_have_text("quarterly-compliance")
+    expect(plain.locator("main")).to_contain_text("process-billing")
+    assert plain.evaluate(FITS)
     assert Task.objects.count() == 2
-    context.close()
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_file_is_pasted_and_imported_by_keyboard_alone(page: Page, live_server: LiveServer) -> None:
-    sign_in_at(page, live_server.url)
+    browsing.sign_in(page, live_server.url, URL)
     page.get_by_label("File", exact=True).focus()
     page.keyboard.press("Tab")
     expect(page.get_by_label("Or its text")).to_be_focused()
@@ -206,15 +195,22 @@ def test_a_file_is_pasted_and_imported_by_keyboard_alone(page: Page, live_server
 
 
 @pytest.mark.django_db(transaction=True)
-def test_no_page_of_it_is_wider_than_a_phone(page: Page, live_server: LiveServer) -> None:
+def test_on_a_phone_a_file_is_chosen_put_right_and_imported_and_no_page_is_too_wide(
+    page: Page, live_server: LiveServer
+) -> None:
     page.set_viewport_size({"width": 390, "height": 800})
-    sign_in_at(page, live_server.url)
-    for text in (SEED.replace("lru", "f" * 200), SEED):
-        assert page.evaluate(FITS)
-        page.get_by_label("Or its text").fill(text)
-        page.get_by_role("button", name="Preview").click()
-        expect(page.locator("#problems, #preview")).to_be_visible()
-        assert page.evaluate(FITS)
+    browsing.sign_in(page, live_server.url, URL)
+    assert page.evaluate(FITS)
+    page.get_by_label("File", exact=True).set_input_files(file_with(SEED.replace("lru", "f" * 200)))
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_role("heading", name="1 problem: nothing was imported")).to_be_visible()
+    assert page.evaluate(FITS)
+    page.get_by_label("Or its text").fill(SEED)
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_role("heading", name="Preview", exact=True)).to_be_visible()
+    assert page.evaluate(FITS)
     page.get_by_role("button", name="Import it").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("quarterly-compliance")
+    expect(page.locator("main")).to_contain_text("process-billing")
     assert page.evaluate(FITS)
+    assert Task.objects.count() == 2
