@@ -415,9 +415,7 @@ def test_by_keyboard_secrets_webhooks_policies_and_schedules_are_set_and_the_aud
     page: Page, live_server: LiveServer
 ) -> None:
     remembered("Call Ana in 3 days.")
-    browsing.sign_in(page, live_server.url)
-
-    go_to(page, "commitments", "Commitments")
+    browsing.sign_in(page, live_server.url, "/commitments")
     press(page, "j", "s")
     expect(page.get_by_text("The commitment is snoozed.")).to_be_visible()
 

@@ -229,7 +229,7 @@ def forget_marta(page: Page, console: ConsoleProcess, acme: httpx.Client, everyt
     page.goto(f"{console.url}/forget")
     page.get_by_label("Subject").fill(MARTA)
     page.get_by_role("button", name="Preview", exact=True).click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Erasure preview")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Erasure preview", timeout=30_000)
     expect(page.locator("main")).to_contain_text("memory entries")
     expect(page.locator("main")).to_contain_text("event log stays")
     page.get_by_role("button", name="Keep all undecided").click()
@@ -268,9 +268,7 @@ def globex_sees_nothing(
     page.context.clear_cookies()
     sign_in(page, console, "gil@globex.example")
     for path in foreign:
-        answer = page.goto(f"{console.url}{path}")
-        assert answer
-        assert answer.status == 404, path
+        assert page.request.get(f"{console.url}{path}").status == 404, path
     ours = {entry["id"] for entry in acme.get("/v1/host/console/memory", params={"limit": 1000}).json()["entries"]}
     theirs = {entry["id"] for entry in globex.get("/v1/host/console/memory", params={"limit": 1000}).json()["entries"]}
     assert ours

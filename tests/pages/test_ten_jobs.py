@@ -184,14 +184,20 @@ def act_at_length(hand: Hand, drain: Callable[..., int]) -> None:
     expect(page.get_by_role("button", name="Download")).to_be_visible()
 
 
-def test_by_mouse_each_job_that_changes_something_is_done_within_its_clicks(
-    page: Page, live_server: LiveServer, drain: Callable[..., int]
+# A finger does each with scripts: a quick run leaves the mouse with those that have a limit, where no script runs.
+@pytest.mark.parametrize("scripts", [False, True] if THOROUGH else [False])
+def test_by_mouse_each_job_is_done_within_its_clicks(
+    request: pytest.FixtureRequest,
+    live_server: LiveServer,
+    drain: Callable[..., int],
+    settings: Settings,
+    scripts: bool,
 ) -> None:
-    """Those that only read are done by mouse where no script runs. Those at length are done by finger as well, and on
-    the pages of a desk by keyboard: a quick run leaves it at that."""
+    page: Page = request.getfixturevalue("page" if scripts else "plain")
     tenant_at_work()
     browsing.sign_in(page, live_server.url)
     hand = Hand(page)
+    read(hand, settings)
     act(hand)
     if THOROUGH:
         act_at_length(hand, drain)
@@ -207,14 +213,6 @@ def test_by_taps_each_job_is_done_on_a_phone(
     read(hand, settings)
     act(hand)
     act_at_length(hand, drain)
-
-
-def test_by_mouse_and_without_scripts_each_job_that_reads_is_done_within_its_clicks(
-    plain: Page, live_server: LiveServer, settings: Settings
-) -> None:
-    tenant_at_work()
-    browsing.sign_in(plain, live_server.url)
-    read(Hand(plain), settings)
 
 
 @finger
