@@ -106,5 +106,5 @@ class Lease(Generic[Leased]):
         return held.exclude(Q(holder="")).update(**{self.until: self.end(now)})
 
     def _rows(self, tenant_id: UUID, row_id: UUID) -> QuerySet[Leased]:
-        rows = self.model.objects.written_by(self.by).filter(tenant_id=tenant_id, id=row_id)
+        rows = self.model.objects.written_by(self.by).of(tenant_id).filter(id=row_id)
         return cast("QuerySet[Leased]", rows)

@@ -58,7 +58,7 @@ class EntryQuerySet(TenantQuerySet["MemoryEntry"]):
     def in_scope(self, scope: "MemoryScope | TenantScope") -> Self:
         """The entries of a ref that passed the check, or those of the tenant that its principal may see: a key that is
         bound to agents sees what they wrote and may still read."""
-        rows = self.filter(tenant_id=scope.tenant_id)
+        rows = self.of(scope.tenant_id)
         if isinstance(scope, tenancy.MemoryScope):
             return rows.filter(memory_ref=scope.memory_ref)
         bound = scope.principal.agent_ids

@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.apps import apps
 from django.core.exceptions import FieldDoesNotExist
 from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.db.models import F, Model, Q, Value
@@ -531,3 +532,20 @@ def test_when_the_automaton_gives_up_each_rule_is_run_by_itself(monkeypatch: pyt
     found = [redactor.secret_shapes(text) for text in texts]
     monkeypatch.setattr(redactor, "_shapes", GaveUp())
     assert [redactor.secret_shapes(text) for text in texts] == found == [0, 1, 2]
+
+
+def test_the_rows_of_a_tenant_are_asked_for_as_the_orm_would() -> None:
+    tenant_id, a_row = ids.new_id(), Q(tenant__slug="acme")
+    owned = [model for model in apps.get_models() if isinstance(model._default_manager, base.TenantManager)]
+    assert len(owned) > 40
+    for model in owned:
+        rows: Any = model._default_manager
+        for asked, written in (
+            (rows.of(tenant_id), rows.filter(tenant_id=tenant_id)),
+            (rows.of(tenant_id).exclude(a_row), rows.filter(tenant_id=tenant_id).exclude(a_row)),
+            (rows.filter(a_row).of(tenant_id), rows.filter(a_row).filter(tenant_id=tenant_id)),
+        ):
+            assert asked.query.sql_with_params() == written.query.sql_with_params(), model
+    either = MemoryEntry.objects.filter(tags=[]) | MemoryEntry.objects.filter(subject="Ana")
+    assert str(either.of(tenant_id).query) == str(either.filter(tenant_id=tenant_id).query)
+    assert not MemoryEntry.objects.none().of(tenant_id)
