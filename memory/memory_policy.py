@@ -7,12 +7,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
+from functools import cache
 from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.db import transaction
 
-from memory.host import access, audit, cron, operators, registry, vault
+from memory.host import access, audit, cron, operators, registry, sql, vault
 from memory.host.errors import Invalid
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
@@ -72,8 +73,14 @@ class Policy:
 
 def policy_of(tenant_id: UUID) -> Policy:
     """The tenant's current policy."""
-    row: MemoryPolicy | None = MemoryPolicy.objects.of(tenant_id).filter(id=tenant_id).first()
-    return _of_row(row) if row else Policy()
+    found = _policy_asked().objects(tenant_id)
+    return _of_row(found[0]) if found else Policy()
+
+
+@cache
+def _policy_asked() -> sql.CompiledQuery:
+    tenant_id = UUID(int=0)
+    return sql.CompiledQuery(MemoryPolicy.objects.of(tenant_id).filter(id=tenant_id), tenant_id)
 
 
 def _of_row(row: MemoryPolicy) -> Policy:

@@ -142,12 +142,13 @@ def roles_held(tenant_id: UUID, principals: Collection[str]) -> dict[str, list[s
 
 
 def names_of(tenant_id: UUID, principals: Iterable[str]) -> dict[str, str]:
-    """Return the display name of each principal of this tenant in two queries: an operator's address, a key's name."""
+    """Return the display name of each principal, an operator's address or a key's name, in at most two queries."""
     wanted = set(principals)
     people = [found for text in wanted if (found := ids.parse("usr", text))]
     keys = [found for text in wanted if (found := ids.parse("key", text))]
-    operators = Operator.objects.of(tenant_id).filter(id__in=people).values_list("id", "email")
-    programs = ApiKey.objects.of(tenant_id).filter(id__in=keys).values_list("id", "name", "owner__email")
+    operators = Operator.objects.of(tenant_id).filter(id__in=people).values_list("id", "email") if people else ()
+    named = ("id", "name", "owner__email")
+    programs = ApiKey.objects.of(tenant_id).filter(id__in=keys).values_list(*named) if keys else ()
     called = {ids.wire("key", found): (name, email or "") for found, name, email in programs}
     alike = {each for each, number in Counter(called.values()).items() if number > 1}
     return {
@@ -214,11 +215,12 @@ def answerable_for(tenant_id: UUID, principals: Iterable[str]) -> dict[str, tupl
 def _owners(tenant_id: UUID, keys: list[UUID]) -> Iterable[tuple[UUID, UUID | None, str]]:
     """Return owner and maker of each of these keys of the tenant. A single key uses the precompiled query, since every
     request asks for its own."""
+    if not keys:
+        return []
     if len(keys) == 1:
         found = _owner_asked().fetch(tenant_id, keys[0])
         return [(keys[0], sql.as_uuid(owner) if owner else None, made_by) for owner, made_by in found]
-    rows = ApiKey.objects.of(tenant_id).filter(id__in=keys) if keys else ApiKey.objects.none()
-    return rows.values_list("id", "owner_id", "made_by")
+    return ApiKey.objects.of(tenant_id).filter(id__in=keys).values_list("id", "owner_id", "made_by")
 
 
 @cache
@@ -395,8 +397,14 @@ def _membership_asked() -> sql.CompiledQuery:
 
 def memberships_of(operator_id: UUID) -> list[Membership]:
     """Return the active memberships of this person, the earliest first."""
+    return _memberships_asked().objects(operator_id)
+
+
+@cache
+def _memberships_asked() -> sql.CompiledQuery:
+    operator_id = UUID(int=0)
     rows = Membership.objects.filter(operator_id=operator_id, is_active=True).select_related("tenant")
-    return list(rows.order_by("created_at", "tenant__slug"))
+    return sql.CompiledQuery(rows.order_by("created_at", "tenant__slug"), operator_id)
 
 
 def replace_roles(tenant_id: UUID, principal: str, role: str, *, now: datetime) -> None:

@@ -199,10 +199,18 @@ def _note_use(key: Key, now: datetime) -> None:
     """Record the last use, to the minute: few requests write for it, and none fails for it."""
     if key.last_used_at and now - key.last_used_at < USE_NOTED:
         return
-    before = Q(last_used_at=None) | Q(last_used_at__lt=now - USE_NOTED)
-    rows = ApiKey.objects.written_by(WRITER).filter(before, tenant_id=key.tenant_id, id=key.id)
     with suppress(DatabaseError), transaction.atomic():
-        rows.update(last_used_at=now)
+        _use_noted().run(key.tenant_id, key.id, now - USE_NOTED, now)
+
+
+@cache
+def _use_noted() -> sql.Update:
+    """The update for a tenant, a key, the time before which the last use has to be, and now."""
+    tenant_id, key_id = UUID(int=0), UUID(int=1)
+    earlier, now = datetime(1, 1, 1, tzinfo=UTC), datetime(2, 1, 1, tzinfo=UTC)
+    before = Q(last_used_at=None) | Q(last_used_at__lt=earlier)
+    rows = ApiKey.objects.written_by(WRITER).filter(before, tenant_id=tenant_id, id=key_id)
+    return sql.Update(rows, {"last_used_at": now}, tenant_id, key_id, earlier, now)
 
 
 def standing_key(tenant_id: UUID, key_id: UUID, *, now: datetime) -> Key:

@@ -249,6 +249,7 @@ EDGES = (
     "scheduler.py",
     "process/queue.py",
     "host/clock.py",  # whose clock counts
+    "host/sessions.py",  # Django asks for a session, and does not say when
     "health.py",  # asked by probes, and by django-q2
     "streams.py",  # its notifier is a thread of its own
     "demo/",
