@@ -12,13 +12,13 @@ from uuid import UUID
 
 import rfc8785
 from django.db import transaction
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
 from memory import adapter, artifact_stops, commitments, passes, redaction
 from memory.adapter.console import AgentUse
-from memory.host import access, audit, proposal_links, registrations, registry
+from memory.host import access, audit, proposal_links, registrations, registry, sql
 from memory.host.errors import Conflict, Forbidden, NotFound, PackPeerDependencyMissing, Unprocessable
 from memory.host.json_schemas import errors_in, requirement, validator_of
 from memory.host.json_types import JSONMapping, JSONObject
@@ -309,19 +309,32 @@ def audit_refs(scope: TenantScope, agent_id: str) -> list[str]:
     return [each.ref for each in registry.versions(scope.tenant_id, ArtifactKind.AGENT, agent_id)]
 
 
-def count_degraded(scope: TenantScope, document: JSONMapping) -> int:
+def count_degraded(scope: TenantScope) -> int:
     """Count the installed agents whose health is ``degraded``, in one query: their manifests are read once in a
     process."""
     scope.check("agents:read")
-    rows = Installation.objects.of(scope.tenant_id).filter(kind=ArtifactKind.AGENT, superseded_at=None)
-    installed = list(rows.values_list("sha256", flat=True))
+    installed = [sha256 for (sha256,) in _digests_asked().fetch(scope.tenant_id)]
+    if not installed:
+        return 0
+    document = registrations.advertised_capabilities()
     advertised = hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
     unread = {each for each in installed if (each, advertised) not in _degraded}
-    for each in rows.filter(sha256__in=unread) if unread else ():
+    for each in _installed(scope.tenant_id).filter(sha256__in=unread) if unread else ():
         if len(_degraded) >= KNOWN:
             _degraded.clear()
         _degraded[each.sha256, advertised] = entry_of(each, document).health == "degraded"
     return sum(_degraded.get((each, advertised), False) for each in installed)
+
+
+def _installed(tenant_id: UUID) -> QuerySet[Installation]:
+    return Installation.objects.of(tenant_id).filter(kind=ArtifactKind.AGENT, superseded_at=None)
+
+
+@cache
+def _digests_asked() -> sql.CompiledQuery:
+    """Every page asks for the digests of the agents."""
+    tenant_id = UUID(int=0)
+    return sql.CompiledQuery(_installed(tenant_id).values_list("sha256"), tenant_id)
 
 
 def _armed(scope: TenantScope) -> dict[str, int]:

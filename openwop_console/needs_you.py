@@ -10,7 +10,7 @@ from uuid import UUID
 from memory import adapter, agents, commitments, ledger_imports, redaction, run_search
 from memory.agents import AgentRow
 from memory.forget import execution, plans
-from memory.host import access, interrupts, pages, registrations, sql
+from memory.host import access, interrupts, pages, sql
 from memory.host.json_types import JSONObject
 from memory.host.models import Interrupt
 from memory.host.pages import ChainSeen
@@ -246,8 +246,7 @@ def _title_of(asked: Interrupt) -> str:
 def nav_counts(scope: TenantScope, *, now: datetime) -> dict[str, str]:
     """Return the number of waiting items for each section of the navigation."""
     policies = approval_policies.awaiting_me(scope) if scope.can("proposals:read") else None
-    document = registrations.advertised_capabilities()
-    degraded = agents.count_degraded(scope, document) if scope.can("agents:read") else 0
+    degraded = agents.count_degraded(scope) if scope.can("agents:read") else 0
     return _by_section(counted(scope, now=now), policies, degraded)
 
 

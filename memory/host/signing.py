@@ -108,6 +108,7 @@ def _fits(key: Ed25519PrivateKey, signature: bytes, message: bytes) -> bool:
     return True
 
 
+@cache
 def _public(key: Ed25519PrivateKey) -> PublicKey:
     raw = key.public_key().public_bytes_raw()
     spki = key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
