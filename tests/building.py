@@ -44,14 +44,10 @@ def tenant(slug: str = "acme") -> Tenant:
 
 def key(slug: str = "acme", role: str = "owner", **options: Any) -> str:
     """The text of a fresh API key that was used once, so that no request that a test counts writes when it was."""
-    text = _make_key(slug, role, **options)
+    text = api_keys.create_api_key(tenant(slug), role=role, now=timezone.now(), **options).text
     with suppress(KeyExpired):
         api_keys.key_of(text, now=timezone.now())
     return text
-
-
-def _make_key(slug: str, role: str, **options: Any) -> str:
-    return api_keys.create_api_key(tenant(slug), role=role, now=timezone.now(), **options).text
 
 
 def headers(slug: str = "acme", role: str = "owner", **options: Any) -> dict[str, Any]:
@@ -61,7 +57,9 @@ def headers(slug: str = "acme", role: str = "owner", **options: Any) -> dict[str
 
 def scope(slug: str = "acme", role: str = "owner", **options: Any) -> TenantScope:
     """A principal with ``role`` in the tenant, as its scope."""
-    return tenancy.tenant_scope(tenancy.key_principal(_make_key(slug, role, **options), now=timezone.now()))
+    owner, now = tenant(slug), timezone.now()
+    made = api_keys.create_api_key(owner, role=role, now=now, **options)
+    return tenancy.scope_without_request(owner.id, ids.wire("key", made.key_id), now=now)
 
 
 def operator(slug: str = "acme", role: str = "owner", email: str = "") -> Any:
