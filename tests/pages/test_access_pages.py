@@ -501,6 +501,12 @@ def test_a_session_that_opens_nothing_any_more_is_not_listed_and_goes() -> None:
     assert not OperatorSession.objects.exists()
 
 
+def test_a_session_that_has_expired_opens_nothing(ada: Client) -> None:
+    assert ada.get("/memory").status_code == 200
+    OperatorSession.objects.update(expire_date=timezone.now() - timedelta(seconds=1))
+    assert ada.get("/memory").status_code == 302
+
+
 def test_a_role_is_changed_and_somebody_deactivated_and_the_last_owner_stays(sign_in: SignIn) -> None:
     ada = sign_in()
     building.operator("acme", "viewer", email="vera@acme.example")
