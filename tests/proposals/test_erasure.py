@@ -21,7 +21,7 @@ from proposals.models import ApprovalPolicy, Comment, PolicyChange, Proposal, Re
 from tests import building, proposing
 from tests.proposing import opened
 
-pytestmark = [pytest.mark.django_db, pytest.mark.engines]
+pytestmark = pytest.mark.django_db
 ANA = Identifiers(("ana@x.org",))
 TABLES: tuple[Any, ...] = (Proposal, Revision, Vote, Comment, ApprovalPolicy, PolicyChange, SavedFilter)
 COMMENTS, VOTES = Declared(Comment), Declared(Vote)
@@ -43,6 +43,7 @@ def everything_said(proposal: Proposal) -> str:
     return json.dumps([list(table.objects.of(proposal.tenant_id).values()) for table in TABLES], default=str)
 
 
+@pytest.mark.engines
 def test_a_proposal_that_names_the_subject_in_an_older_revision_is_blanked_and_archived() -> None:
     made = proposing.propose(text=proposing.artifact(text="Write to ana@x.org."))
     change = Change(artifact=proposing.artifact(), note="without the address")
@@ -125,6 +126,7 @@ def test_what_a_person_ticked_goes_although_it_only_looks_like_the_subject() -> 
     assert comments.comments_of(made)[0].text == "[FORGOTTEN]"
 
 
+@pytest.mark.engines
 def test_the_reasons_of_policies_are_forgotten_and_the_policies_stand() -> None:
     made, ada, bea = proposing.propose(), building.scope(), building.scope()
     why: dict[str, Any] = {"reason": "ana@x.org complained", "now": timezone.now()}
@@ -164,6 +166,7 @@ def test_a_name_of_two_words_is_found_in_a_query_as_a_browser_writes_it() -> Non
     assert forget(made, Identifiers(("ana kowalska",)), SAVED_FILTERS) == 1
 
 
+@pytest.mark.engines
 def test_an_open_gate_is_cancelled_with_its_run() -> None:
     made = proposing.propose(title="For ana@x.org")
     gate = opened(made)
@@ -196,6 +199,7 @@ def named_all_over(text: str, **more: Any) -> Proposal:
     return proposing.fresh(made)
 
 
+@pytest.mark.engines
 def test_of_an_applied_proposal_every_word_goes_that_nobody_approved_and_the_installed_text_stays() -> None:
     text = proposing.artifact()
     done = named_all_over(text, agent_id="ana@x.org", synthesizer_model="told by ana@x.org")
@@ -269,6 +273,7 @@ def test_a_name_inside_another_word_is_only_suspected() -> None:
 @pytest.mark.parametrize(
     "store", [PROPOSALS, COMMENTS, VOTES, POLICIES, POLICY_CHANGES, SAVED_FILTERS], ids=lambda store: store.store
 )
+@pytest.mark.engines
 def test_another_tenants_rows_are_neither_found_nor_touched(store: erasure.Eraser) -> None:
     made = _full_of("ana@x.org")
     before, globex = everything_said(made), building.tenant("globex")
@@ -281,6 +286,7 @@ def test_another_tenants_rows_are_neither_found_nor_touched(store: erasure.Erase
     assert everything_said(made) == before
 
 
+@pytest.mark.engines
 def test_a_whole_forget_leaves_the_subject_in_no_store_of_the_review_and_has_a_receipt() -> None:
     made, ada, now = _full_of("ana@x.org"), building.scope(), timezone.now()
     found = execution.preview(ada, ["ana@x.org"], now=now)
