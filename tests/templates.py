@@ -80,11 +80,14 @@ def copy_database(name: str) -> None:
         execute("CREATE DATABASE {} TEMPLATE {}", name, TEMPLATE)
 
 
-def empty_database(url: str) -> None:
-    """Replace the database of ``url``, which ``copy_database`` made, with a new one without rows."""
+def empty_database(url: str, *, tables: bool = True) -> None:
+    """Replace the database of ``url``, which ``copy_database`` made, with a new one without rows, or without tables."""
     name = url.rpartition("/")[2].partition("?")[0]
     execute("DROP DATABASE {} WITH (FORCE)", name)
-    copy_database(name)
+    if tables:
+        copy_database(name)
+    else:
+        execute("CREATE DATABASE {}", name)
 
 
 def _migrate_database(folder: Path) -> None:

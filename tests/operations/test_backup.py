@@ -11,11 +11,11 @@ import time
 import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import CompletedProcess
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 import pytest
@@ -135,8 +135,11 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
 @pytest.fixture(scope="module")
 def _both(kept: Kept, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
     """PostgreSQL has the tables already, and no row in them: to make them takes longer than to restore."""
-    with _hosts(kept, tmp_path_factory.mktemp("restored"), fresh_database()) as found:
-        yield found
+    with fresh_database() as url:
+        second = _host(tmp_path_factory.mktemp("restored"), "two", url, empty=True)
+        second.environment["OPENWOP_ERASURE_JOURNAL"] = kept.host.environment["OPENWOP_ERASURE_JOURNAL"]
+        yield Hosts(kept.host, second, kept.file, kept.key)
+        second.end()
 
 
 @pytest.fixture
@@ -146,30 +149,18 @@ def hosts(_both: Hosts) -> Iterator[Hosts]:
     _empty(_both.second)
 
 
-def _empty(host: ConsoleProcess) -> None:
+def _empty(host: ConsoleProcess, *, tables: bool = True) -> None:
     if url := host.environment.get("DATABASE_URL"):
-        templates.empty_database(url)
+        templates.empty_database(url, tables=tables)
     for path in host.data_folder.glob("*"):
         path.unlink()
 
 
 @pytest.fixture
-def hosts_and_nothing(request: pytest.FixtureRequest, kept: Kept, tmp_path: Path) -> Iterator[Hosts]:
+def hosts_and_nothing(hosts: Hosts) -> Hosts:
     """The second host begins on a database without tables, as a new machine's; on SQLite it always does."""
-    if plugin.engine() == plugin.SQLITE:
-        yield request.getfixturevalue("hosts")
-        return
-    with _hosts(kept, tmp_path, fresh_database(empty=True)) as found:
-        yield found
-
-
-@contextmanager
-def _hosts(kept: Kept, folder: Path, database: AbstractContextManager[str | None]) -> Iterator[Hosts]:
-    with database as url:
-        second = _host(folder, "two", url, empty=True)
-        second.environment["OPENWOP_ERASURE_JOURNAL"] = kept.host.environment["OPENWOP_ERASURE_JOURNAL"]
-        yield Hosts(kept.host, second, kept.file, kept.key)
-        second.end()
+    _empty(hosts.second, tables=False)
+    return hosts
 
 
 def _host(folder: Path, name: str, url: str | None, *, empty: bool = False) -> ConsoleProcess:
@@ -411,6 +402,12 @@ def _without_journal(hosts: Hosts) -> Iterator[Path]:
         aside.rename(journal)
 
 
+# Whether a restore is writing rows into PostgreSQL.
+WRITES_ROWS = """
+SELECT count(*) > 20 FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted AND relation > 16384
+"""
+
+
 def test_a_kill_in_the_middle_leaves_what_the_next_try_puts_right(hosts: Hosts, tmp_path: Path) -> None:
     other = tmp_path / "other.zip"
 
@@ -421,7 +418,11 @@ def test_a_kill_in_the_middle_leaves_what_the_next_try_puts_right(hosts: Hosts, 
     assert hosts.first.manage("backup", str(tmp_path / "next.zip")).returncode == 0
     cut = hosts.restore(file=other)
     aside = hosts.second.data_folder / "console.sqlite3.restoring"
-    _kill_when(hosts.second, aside.exists if in_sqlite else _copies(hosts.second), "restore", str(hosts.file))
+    if in_sqlite:
+        _kill_when(hosts.second, aside.exists, "restore", str(hosts.file))
+    else:
+        with _asking(hosts.second, WRITES_ROWS) as writes_rows:
+            _kill_when(hosts.second, writes_rows, "restore", str(hosts.file))
     restored = hosts.restore()
 
     assert (again.returncode, "exists already" in again.stderr) == (1, True)
@@ -437,7 +438,8 @@ def test_a_kill_while_the_tables_are_made_leaves_a_database_that_the_next_try_sa
     hosts_and_nothing: Hosts,
 ) -> None:
     hosts = hosts_and_nothing
-    _kill_when(hosts.second, lambda: _has_table(hosts.second, "host_tenant"), "restore", str(hosts.file))
+    with _asking(hosts.second, "SELECT to_regclass('host_tenant') IS NOT NULL") as is_there:
+        _kill_when(hosts.second, is_there, "restore", str(hosts.file))
 
     restored = hosts.restore()
 
@@ -445,9 +447,11 @@ def test_a_kill_while_the_tables_are_made_leaves_a_database_that_the_next_try_sa
     assert "only some tables of this release" in restored.stderr
 
 
-def _has_table(host: ConsoleProcess, name: str) -> bool:
+@contextmanager
+def _asking(host: ConsoleProcess, question: LiteralString) -> Iterator[Callable[[], bool]]:
+    """Asks the PostgreSQL of the host, over one connection: to make one takes longer than the question."""
     with psycopg.connect(host.environment["DATABASE_URL"], autocommit=True) as watching:
-        return watching.execute("SELECT to_regclass(%s)", [name]).fetchone() != (None,)
+        yield lambda: watching.execute(question).fetchone() == (True,)
 
 
 def _kill_when(host: ConsoleProcess, happened: Callable[[], bool], *words: str) -> None:
@@ -459,18 +463,6 @@ def _kill_when(host: ConsoleProcess, happened: Callable[[], bool], *words: str) 
         time.sleep(0.001)
     running.kill()
     running.wait()
-
-
-def _copies(host: ConsoleProcess) -> Callable[[], bool]:
-    """Whether a restore is writing rows into the PostgreSQL of the host."""
-    asked = "SELECT count(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted AND relation > 16384"
-
-    def happened() -> bool:
-        with psycopg.connect(host.environment["DATABASE_URL"], autocommit=True) as watching:
-            found = watching.execute(asked).fetchone()
-            return found is not None and found[0] > 20
-
-    return happened
 
 
 def _rewritten(file: Path, other: Path, change: Any) -> Path:
