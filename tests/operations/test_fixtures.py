@@ -166,6 +166,7 @@ def test_tables_are_migrated_anew_once_a_migration_or_what_it_imports_has_change
     assert changed == set(files) - {"memory/host/names.py"}
 
 
+@pytest.mark.only_db("sqlite")  # health asks no database
 def test_the_browser_opens_a_page_of_the_console(live_server, page):
     answer = page.goto(f"{live_server.url}/healthz")
 

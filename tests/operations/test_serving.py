@@ -400,7 +400,6 @@ def test_streams_that_ended_leave_a_process_with_few_connections(console: Consol
     assert connections_of(console) <= 2 * (settings.OPENWOP_WEB_THREADS + 2) + 20
 
 
-@pytest.mark.engines
 def test_clients_that_go_away_without_a_word_make_room_for_others(
     console: ConsoleProcess, client: httpx.Client
 ) -> None:
