@@ -13,6 +13,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -82,7 +83,9 @@ def copy_database(url: str, server: Server) -> None:
         subprocess.run(command, input=dump.stdout, capture_output=True, check=False)
 
 
-def _postgres(programs: Path, folder: Path, guise: "Guise", settings: list[str]) -> subprocess.Popen[bytes]:
+def _postgres(
+    programs: Path, folder: Path, guise: "Guise", settings: Sequence[str] = FAST_AND_FORGETFUL
+) -> subprocess.Popen[bytes]:
     options = [word for setting in settings for word in ("-c", setting)]
     with (folder / "log").open("wb") as log:
         return subprocess.Popen(
