@@ -114,7 +114,7 @@ REMEDY = "Pages that redact secrets are unavailable until an administrator start
 FACES = {
     "/v1/": "openwop",
     "/.well-known/openwop": "openwop",
-    "/api/v": "openintent",  # /api is the page that describes the APIs
+    "/api/": "openintent",
     "/.well-known/openintent": "openintent",
     "/mcp": "mcp",
     "/.well-known/oauth-": "oauth",
@@ -150,8 +150,9 @@ TITLES = {
 
 
 def face_of(path: str) -> str:
-    """Return ``openwop``, ``openintent``, ``mcp``, ``oauth`` or ``page``; ``/v1`` belongs to the face of ``/v1/``."""
-    return next((face for prefix, face in FACES.items() if f"{path}/".startswith(prefix)), "page")
+    """Return ``openwop``, ``openintent``, ``mcp``, ``oauth`` or ``page``."""
+    whole = f"{path}/" if path == "/v1" else path  # /api is the page that describes the APIs
+    return next((face for prefix, face in FACES.items() if whole.startswith(prefix)), "page")
 
 
 def status_of(refusal: Refusal, face: str = "openwop") -> int:
