@@ -24,8 +24,8 @@ PREFIX = f"openwop-pg-{os.getuid()}-"
 # Each table and index is files, and tests make and remove databases: on a disk that is a fifth of the server's CPU.
 IN_MEMORY, ROOM = Path("/dev/shm"), 4 * 2**30
 FAST_AND_FORGETFUL = ["fsync=off", "full_page_writes=off", "synchronous_commit=off", "listen_addresses="]
-# For many small databases that live for a test: a tenth less CPU.
-SHORT_LIVED = ["autovacuum=off", "jit=off", "wal_level=minimal", "max_wal_senders=0"]
+# For many small databases that live for a test.
+SHORT_LIVED = ["jit=off", "wal_level=minimal", "max_wal_senders=0"]
 
 
 class NoPostgres(Exception):
