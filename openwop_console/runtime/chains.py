@@ -39,7 +39,7 @@ LONGEST = 262_144
 Values = JSONMapping
 Definition = JSONMapping
 OF_THE_HOST = "host-"
-SAMPLE = "sample"
+SAMPLES: JSONObject = {"string": "sample", "number": 1, "boolean": True, "array": [], "object": {}}
 IN_THE_CHAIN = {"nodes": "dag.nodes", "edges": "dag.edges"}
 PLACE = re.compile(r"\$\.(nodes|edges)(.*)", re.DOTALL)
 Found = Iterator[tuple[str, str]]
@@ -267,9 +267,10 @@ def _of_chain(tenant_id: UUID, chain: JSONMapping) -> Found:
 
 
 def _sample_of(definition: JSONObject) -> JSONObject:
-    """The workflow with a sample word in place of every placeholder, as a run might fill it in."""
-    names = {name for _, _, text in texts_in(definition) for name in names_in(text)}
-    return filled(definition, dict.fromkeys(names, SAMPLE))
+    """The workflow as a run might fill it in: a parameter has its default, or else a value of its type."""
+    names = {name for _, _, text in texts_in(definition) for name in names_in(text)}  # declared or not
+    typed = {each["name"]: each.get("defaultValue", SAMPLES[each["type"]]) for each in definition["variables"]}
+    return filled(definition, {**dict.fromkeys(names, SAMPLES["string"]), **typed})
 
 
 def _why_id_is_taken(tenant_id: UUID, chain_id: str) -> str:
@@ -388,10 +389,11 @@ def _smuggled(definition: JSONObject, values: JSONObject) -> ErrorList:
 
 
 def _senseless(definition: JSONObject, values: JSONObject) -> ErrorList:
-    """An error if this host cannot execute the workflow with the values filled in."""
-    if workflows.problems_of(filled(definition, values)):
-        return [{"field": "inputs", "message": "make of the workflow one that cannot be executed"}]
-    return []
+    """Errors for the places at which this host cannot execute the workflow with the values filled in."""
+    return [
+        {"field": "inputs", "message": f"do not fit the workflow: {problem['field'][2:]} {problem['message']}"}
+        for problem in workflows.problems_of(filled(definition, values))
+    ]
 
 
 def _values_of(definition: JSONObject, inputs: JSONObject) -> JSONObject:

@@ -5,10 +5,13 @@ import json
 import secrets as random_secrets
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from functools import partial
 
 from memory.host import ids, registry, runs, vault
 from memory.host.errors import NotFound
 from memory.host.events import AgentDecided, AgentReasoned
+from memory.host.json_schemas import config_problems
+from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.models import ArtifactKind, SecretScope
 from memory.host.node_types import (
     FILES_READ,
@@ -29,6 +32,17 @@ from openwop_console.runtime.expressions import fill
 LONGEST_DELAY_MS = 86_400_000
 TAKEN = "task-taken"
 TOKEN_BUDGET = 64
+TEXT: JSONObject = {"type": "string"}
+NAME: JSONObject = {"type": "string", "minLength": 1}
+COUNT: JSONObject = {"type": "integer", "minimum": 0}
+SECONDS: JSONObject = {"type": "integer", "minimum": 1, "maximum": 100 * 365 * 86_400}
+SECRETS: JSONObject = {"type": "object", "additionalProperties": NAME}
+
+
+def _of(*required: str, **members: JSONObject) -> Callable[[JSONMapping], list[tuple[str, str]]]:
+    """The check of a node type whose config has those members, of which some are required, and no others."""
+    closed = {"type": "object", "additionalProperties": False}
+    return partial(config_problems, {**closed, "required": list(required), "properties": members})
 
 
 @node_type("core.noop", on_replay=OnReplay.CALLED)
@@ -51,7 +65,7 @@ def fail(ctx: NodeContext) -> Outcome:
     raise NodeFailure(str(ctx.config.get("code") or "node_failed"), "The workflow told this node to fail.")
 
 
-@node_type("vendor.console.compose", on_replay=OnReplay.CALLED)
+@node_type("vendor.console.compose", on_replay=OnReplay.CALLED, check=_of(text=TEXT, template=NAME))
 def compose(ctx: NodeContext) -> Outcome:
     """Fill an installed prompt template, or the config's ``text``, with the inputs."""
     template, ref = ctx.config.get("text", ""), None
@@ -63,7 +77,12 @@ def compose(ctx: NodeContext) -> Outcome:
     return Done(outputs={"text": fill(template, ctx.inputs), **({"promptRef": ref} if ref else {})})
 
 
-@node_type("vendor.console.recall", on_replay=OnReplay.CALLED, tools=(MEMORY_READ,))
+@node_type(
+    "vendor.console.recall",
+    on_replay=OnReplay.CALLED,
+    tools=(MEMORY_READ,),
+    check=_of(memoryRef=NAME, limit=COUNT, tag=TEXT, query=TEXT, rank=TEXT, tokenBudget=COUNT),
+)
 def recall(ctx: NodeContext) -> Outcome:
     """List the agent's memory as entries and as one text, newest first or by ``rank``, within a ``tokenBudget``."""
     ref, tag = fill(_memory_ref(ctx), ctx.inputs), fill(ctx.config.get("tag", ""), ctx.inputs)
@@ -78,7 +97,19 @@ def recall(ctx: NodeContext) -> Outcome:
     return Done(outputs={"entries": list(found), "text": "\n".join(entry["content"] for entry in found)})
 
 
-@node_type("vendor.console.remember", on_replay=OnReplay.CALLED, tools=(MEMORY_WRITE,))
+@node_type(
+    "vendor.console.remember",
+    on_replay=OnReplay.CALLED,
+    tools=(MEMORY_WRITE,),
+    check=_of(
+        memoryRef=NAME,
+        content=TEXT,
+        tags={"type": "array", "items": TEXT},
+        subject=TEXT,
+        ttlSeconds=SECONDS,
+        secrets=SECRETS,
+    ),
+)
 def remember(ctx: NodeContext) -> Outcome:
     """Write the node's text to memory as the agent; ``ttlSeconds`` sets its expiry."""
     values = {**ctx.inputs, **_secrets(ctx)}
@@ -93,7 +124,7 @@ def remember(ctx: NodeContext) -> Outcome:
     return Done(outputs={"memoryId": memory_id})
 
 
-@node_type("vendor.console.dispatch")
+@node_type("vendor.console.dispatch", check=_of())
 def dispatch(ctx: NodeContext) -> Outcome:
     """Log that the installed agent reasoned and took the task, without any content (RFC 0002, RFC 0070).
 
@@ -106,32 +137,29 @@ def dispatch(ctx: NodeContext) -> Outcome:
     return Done(outputs={"decision": TAKEN})
 
 
-@node_type("vendor.console.read-file", tools=(FILES_READ,))
+@node_type("vendor.console.read-file", tools=(FILES_READ,), check=_of("path", path=NAME))
 def read_file(ctx: NodeContext) -> Outcome:
     """Read a workspace file from the run's snapshot or its own writes."""
-    found = ctx.files.read(fill(_path(ctx), ctx.inputs))
+    found = ctx.files.read(fill(ctx.config["path"], ctx.inputs))
     if found is None:
         raise NodeFailure("workspace_file_missing", "The run sees no workspace file by that path.")
     return Done(outputs=found)
 
 
-@node_type("vendor.console.write-file", tools=(FILES_WRITE,))
+@node_type(
+    "vendor.console.write-file",
+    tools=(FILES_WRITE,),
+    check=_of("path", path=NAME, content=TEXT, contentType=TEXT, secrets=SECRETS),
+)
 def write_file(ctx: NodeContext) -> Outcome:
     """Write the node's text as a new version of a workspace file; the outputs name the version."""
     values = {**ctx.inputs, **_secrets(ctx)}
     content = fill(ctx.config.get("content", "{{content}}"), values)
     content_type = str(ctx.config.get("contentType", "text/markdown"))
-    return Done(outputs=ctx.files.write(fill(_path(ctx), values), content, content_type=content_type))
+    return Done(outputs=ctx.files.write(fill(ctx.config["path"], values), content, content_type=content_type))
 
 
-def _path(ctx: NodeContext) -> str:
-    path = ctx.config.get("path")
-    if not isinstance(path, str) or not path:
-        raise NodeFailure("workspace_path_missing", "The node's config names no path.")
-    return path
-
-
-@node_type("vendor.console.effect", tools=(MEMORY_WRITE,))
+@node_type("vendor.console.effect", tools=(MEMORY_WRITE,), check=_of(memoryRef=NAME))
 def effect(ctx: NodeContext) -> Outcome:
     """Simulate an external effect: write a marker entry to memory and return no outputs."""
     ctx.memory.write(_memory_ref(ctx), f"{ctx.node_id} has acted", tags=["effect"])

@@ -406,7 +406,8 @@ def test_ephemeral_entries_are_found_by_their_index_however_much_there_is() -> N
 
 
 def acting(agent_id: str, *, type_id: str = "vendor.console.remember", **config: Any) -> dict[str, Any]:
-    settings = {"content": "learned", "memoryRef": "notes", **config}
+    content = {"content": "learned"} if type_id == "vendor.console.remember" else {}
+    settings = {"memoryRef": "notes", **content, **config}
     return building.node("act", type_id, settings, agent={"agentId": agent_id, "memoryRef": "notes"})
 
 

@@ -103,6 +103,10 @@ BAD_CHAINS: dict[str, tuple[dict[str, Any], str]] = {
         {"dag": one_node("core.approvalGate", {"title": "{{params.customer}}"})},
         f"{NODES}[0].config.title",
     ),
+    "a text in the place of a number": (
+        {"dag": one_node("vendor.console.recall", {"limit": "{{params.customer}}"})},
+        f"{NODES}[0].config.limit",
+    ),
     "an input from nobody": (
         changed("dag.nodes.1.inputs", {"content": {"type": "connection", "nodeId": "canary", "outputKey": "x"}}),
         f"{NODES}[1].inputs.content",
@@ -339,6 +343,18 @@ def test_an_expression_is_a_parameter_that_has_to_make_sense() -> None:
     assert building.execute(acme, "acme-look", path="path").status == "completed"
     with pytest.raises(ChainParameterInvalid):
         building.execute(acme, "acme-look", path="((")
+
+
+def test_a_number_that_a_node_cannot_use_is_refused_as_its_parameter() -> None:
+    found = one_node("vendor.console.recall", {"memoryRef": "notes", "limit": "{{params.limit}}"})
+    asked = {"properties": {"limit": {"type": "number"}}, "required": ["limit"]}
+    install({"chainId": "acme-look", "parameters": asked, "dag": found})
+    acme = building.scope()
+    assert building.execute(acme, "acme-look", limit=5).status == "completed"
+    with pytest.raises(ChainParameterInvalid) as refused:
+        building.execute(acme, "acme-look", limit=-5)
+    (problem,) = refused.value.details["errors"]
+    assert problem["message"] == "do not fit the workflow: nodes[0].config.limit is less than 0"
 
 
 def test_what_is_given_as_a_parameter_is_kept_with_the_inputs_alone_and_forgotten_there() -> None:

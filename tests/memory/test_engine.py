@@ -241,6 +241,26 @@ def test_a_definition_this_host_could_not_execute_is_not_installed(change: dict[
     assert field in {error["field"] for error in refused.value.details["errors"]}
 
 
+def test_a_config_that_a_node_type_does_not_have_is_not_installed() -> None:
+    for type_id, config, wrong in (
+        ("compose", {"text": 5}, {"config.text": "must be of type string"}),
+        ("recall", {"limit": "ten"}, {"config.limit": "must be of type integer"}),
+        ("recall", {"tokenBudget": 1.5}, {"config.tokenBudget": "must be of type integer"}),
+        ("remember", {"tags": "canary"}, {"config.tags": "must be of type array"}),
+        ("remember", {"ttlSeconds": 0}, {"config.ttlSeconds": "is less than 1"}),
+        ("remember", {"ttlSeconds": 10**12}, {"config.ttlSeconds": "is more than 3153600000"}),
+        ("remember", {"secrets": {"key": 5}}, {"config.secrets.key": "must be of type string"}),
+        ("write-file", {"content": "canary"}, {"config.path": "is required"}),
+        ("read-file", {"path": ""}, {"config.path": "is empty"}),
+        ("dispatch", {"canary": 1}, {"config": "has a member that is not known here"}),
+    ):
+        document = building.definition("flow", building.node("a", f"vendor.console.{type_id}", config))
+        found = {
+            error["field"].removeprefix("$.nodes[0]."): error["message"] for error in workflows.problems_of(document)
+        }
+        assert found == wrong, (type_id, config)
+
+
 def test_a_workflow_is_its_tenant_s_and_a_key_acts_as_its_own_agents() -> None:
     building.install("acme", building.definition("flow", building.remember_node("x")))
     with pytest.raises(NotFound):

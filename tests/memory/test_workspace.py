@@ -323,12 +323,6 @@ def test_a_node_that_fails_takes_its_write_back() -> None:
     assert facts(event_log.read(acme.tenant_id, run.id)) == []
 
 
-@pytest.mark.parametrize("config", [{}, {"path": 1}, {"path": ""}])
-def test_a_file_node_without_a_path_fails(config: dict[str, Any]) -> None:
-    run = building.advance(created(building.scope(), building.node("read", "vendor.console.read-file", config)))
-    assert run.error["code"] == "workspace_path_missing"
-
-
 def test_a_secret_that_a_node_resolved_is_written_as_its_mark() -> None:
     acme = building.scope()
     vault.store_secret(acme.tenant_id, "crm-api-key", "tok-123456789", now=timezone.now())
