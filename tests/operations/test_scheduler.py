@@ -278,6 +278,8 @@ print(json.dumps({
 """
 
 
+# To PostgreSQL two processes are what two threads are, which race for each sort of tick in the tests of that sort.
+@pytest.mark.only_db("sqlite")
 @pytest.mark.django_db
 def test_two_clusters_of_workers_alone_fire_whatever_time_starts_each_tick_once(
     console_process: ConsoleProcess,
