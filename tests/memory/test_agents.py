@@ -20,6 +20,7 @@ from memory.host.errors import CapabilityNotProvided, Conflict
 from memory.host.models import ArtifactKind, AuditRecord, Installation
 from memory.host.node_types import MEMORY_READ, MEMORY_WRITE
 from memory.models.entry import MemoryEntry, Tombstone
+from openwop_console.process import recovery
 from openwop_console.runtime import nodes
 from tests import building
 from tests.conformance import schemas
@@ -375,15 +376,15 @@ def test_what_a_host_without_durable_memory_wrote_ends_with_it_and_nothing_else_
     settings.OPENWOP_MEMORY_INSTANCE = "host-b"
     theirs = building.remember("acme", "of another host")
 
-    assert retention_sweep.end_ephemeral("host-a", now=timezone.now()) == 2
+    assert recovery.end_ephemeral("host-a", timezone.now()) == 2
 
     left = {ids.wire("mem", row) for row in MemoryEntry.objects.values_list("id", flat=True)}
     assert left == {*durable.entries, *theirs.entries}
     gone = {ids.wire("mem", row.id): row.reason for row in Tombstone.objects.all()}
     assert gone == dict.fromkeys([*ours.entries, *globex.entries], "ephemeral")
     assert adapter.console.count_entries(building.scope(), now=timezone.now()) == 2
-    assert retention_sweep.end_ephemeral("host-a", now=timezone.now()) == 0
-    assert retention_sweep.end_ephemeral("", now=timezone.now()) == 0
+    assert recovery.end_ephemeral("host-a", timezone.now()) == 0
+    assert recovery.end_ephemeral("", timezone.now()) == 0
 
 
 def test_more_than_one_chunk_of_ephemeral_memory_ends(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
 
+from openwop_console.process import data_folder
 from tests.conformance.conftest import Host, key_of
-from tests.fixtures_console import ConsoleProcess, fresh_database
+from tests.fixtures_console import ConsoleProcess
 
 ROUND_TRIP = "conformance-agent-memory-roundtrip"
 EPHEMERAL = {"OPENWOP_MEMORY_BACKEND": "ephemeral"}
@@ -105,28 +105,9 @@ def test_what_an_ephemeral_host_remembered_is_gone_when_it_starts_again_and_olde
     assert console_process.terminate() == 0
 
 
-@pytest.mark.engines
-@pytest.mark.only_db("postgres")
-def test_a_host_that_starts_ends_what_it_remembered_and_not_what_a_running_one_on_the_same_database_does(
-    tmp_path: Path,
-) -> None:
-    with fresh_database() as database:
-        ours, theirs = (ConsoleProcess(tmp_path / name, database) for name in ("ours", "theirs"))
-        for each in (ours, theirs):
-            each.environment["OPENWOP_SECRET_KEY"] = "shared by both hosts, as in production " * 2
-        try:
-            durable = ours.shell(REMEMBER)
-            ours.start("--only", "web", **EPHEMERAL)
-            our_host = Host(ours.url, {"acme/owner": key_of(ours, "acme", "owner")})
-            remembered = write(our_host)
-            theirs.start("--only", "web", **EPHEMERAL)
-            their_host = Host(theirs.url, our_host.keys)
-            assert kept(our_host) == {durable, remembered}
-            also_remembered = write(their_host)
-            assert kept(our_host) == {durable, remembered, also_remembered}
-            theirs.kill()
-            theirs.start("--only", "web", **EPHEMERAL)
-            assert kept(our_host) == kept(their_host) == {durable, remembered}
-        finally:
-            ours.end()
-            theirs.end()
+def test_each_of_two_hosts_on_one_database_has_a_name_of_its_own_that_lasts(tmp_path: Path) -> None:
+    """By it they tell apart what ends with them: ``test_agents`` tests that on both engines."""
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    names = [data_folder.instance_of(each) for each in (ours, theirs, ours, theirs)]
+    assert names[:2] == names[2:]
+    assert names[0] != names[1]
