@@ -13,7 +13,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from functools import cache
 from itertools import accumulate
 from time import monotonic
 from typing import NamedTuple
@@ -311,17 +312,26 @@ class DueTenants(NamedTuple):
 def due_tenants(*, since: datetime, whole: bool, after: UUID | None = None, now: datetime) -> DueTenants:
     """Of at most 500 tenants after ``after``: those whose ledger has news, who have a commitment due, or whose runs
     ended since then while one waits; with ``whole`` all that have one which may fire, or may come back."""
+    names, query = _part_of_tenants(whole, after is not None, PART)
+    part = [(sql.as_uuid(tenant), dict(zip(names, firsts, strict=True))) for tenant, *firsts in query.fetch(now, after)]
+    found = adapter.passes.tenants_with_news([tenant for tenant, _ in part], now=now)
+    found += [tenant for tenant, has in part if any(has[name] for name in names if not name.startswith("waiting"))]
+    waiting = [tenant for tenant, has in part if any(has[name] for name in names if name.startswith("waiting"))]
+    found += event_log.tenants_where(due.ENDS, among=waiting, since=since) if waiting else []
+    return DueTenants(list(dict.fromkeys(found)), part[-1][0] if len(part) == PART else None)
+
+
+@cache
+def _part_of_tenants(whole: bool, begun: bool, size: int) -> tuple[list[str], sql.CompiledQuery]:
+    """The query for a time and the tenant before the part, and the names of what it asks of each tenant; every worker's
+    loop sends it once a second."""
+    now, after = datetime.min.replace(tzinfo=UTC), UUID(int=0)
     asked = _of_open("due", Q(due_at__lte=now), by="due_at") | _of_open("waiting", Q(condition=Condition.PREDICATE))
     if whole:
         asked |= _of_open("open", Q()) | {"possible": _first(Q(state=CommitmentState.POSSIBLE))}
         asked |= {"lost": _first(lifecycle.MAY_RETURN)}
-    page = Tenant.objects.annotate(**asked).values("id", *asked)
-    part = list(behind(page, after, "id")[:PART])
-    found = adapter.passes.tenants_with_news([each["id"] for each in part], now=now)
-    found += [each["id"] for each in part if any(each[name] for name in asked if not name.startswith("waiting"))]
-    waiting = [each["id"] for each in part if any(each[name] for name in asked if name.startswith("waiting"))]
-    found += event_log.tenants_where(due.ENDS, among=waiting, since=since) if waiting else []
-    return DueTenants(list(dict.fromkeys(found)), part[-1]["id"] if len(part) == PART else None)
+    page = Tenant.objects.annotate(**asked).values_list("id", *asked)
+    return list(asked), sql.CompiledQuery(behind(page, after if begun else None, "id")[:size], now, after)
 
 
 def _of_open(name: str, of: Q, *, by: str = "id") -> dict[str, Subquery]:

@@ -8,7 +8,8 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from functools import cache
 from itertools import islice
 from typing import Any, Protocol, TypeVar
 from uuid import UUID
@@ -16,7 +17,7 @@ from uuid import UUID
 from django.db import DatabaseError, IntegrityError, transaction
 from django.db.models import Q
 
-from memory.host import cron
+from memory.host import cron, sql
 from memory.host.errors import Conflict, Invalid, NotFound, ScheduleHorizonExceeded
 from memory.host.json_types import JSONObject
 from memory.host.models import HostTimer, MissedFirePolicy, Schedule, ScheduleKind, ScheduleTick, TenantOwned
@@ -231,8 +232,16 @@ def ticks_of(schedule: Schedule, *, before: datetime | None = None, size: int) -
 
 def due(table: type[TenantOwned], *more: str, now: datetime) -> list[tuple[Any, ...]]:
     """Return the keys of at most 100 due rows of all tenants, with the columns ``more``; the longest due first."""
+    found = _due(table, more).fetch(now)
+    return [(sql.as_uuid(tenant), sql.as_uuid(row), *rest) for tenant, row, *rest in found]
+
+
+@cache
+def _due(table: type[TenantOwned], more: tuple[str, ...]) -> sql.CompiledQuery:
+    """The query for a time; every worker's loop sends it four times a second."""
+    now = datetime.min.replace(tzinfo=UTC)
     rows = table.objects.filter(_is_due(now)).order_by("next_at")
-    return list(rows.values_list("tenant_id", "id", *more)[:100])
+    return sql.CompiledQuery(rows.values_list("tenant_id", "id", *more)[:100], now)
 
 
 def lock_due(table: type[Row], tenant_id: UUID, row_id: UUID, *, now: datetime) -> Row | None:
@@ -367,8 +376,15 @@ def correct_timers(timers: Sequence[Timer], *, now: datetime) -> int:
 def fire_timers(timers: Sequence[Timer], *, queue: Callable[[Timer], None], now: datetime) -> int:
     """Queue every due timer, once among concurrent callers; return how many were queued here."""
     known = {timer.name: timer for timer in timers}
-    due = HostTimer.objects.filter(name__in=known, next_at__lte=now).order_by("next_at").values_list("name", "next_at")
-    return fire_each("Timer", list(due), lambda key: _fire_timer(known[key[0]], key[1], queue, now))
+    due = [(name, sql.as_utc(at)) for name, at in _due_timers(tuple(known)).fetch(now)]
+    return fire_each("Timer", due, lambda key: _fire_timer(known[key[0]], key[1], queue, now))
+
+
+@cache
+def _due_timers(names: tuple[str, ...]) -> sql.CompiledQuery:
+    now = datetime.min.replace(tzinfo=UTC)
+    rows = HostTimer.objects.filter(name__in=names, next_at__lte=now).order_by("next_at")
+    return sql.CompiledQuery(rows.values_list("name", "next_at"), now)
 
 
 @transaction.atomic

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django_q.tasks import async_task
 
 from memory import commitments
-from memory.host import heartbeats, scheduling
+from memory.host import heartbeats, scheduling, sql
 from memory.host.leases import worker_name
 from memory.host.models import Heartbeat
 from memory.host.scheduling import Timer
@@ -22,11 +22,8 @@ def advance(tenant: str, run: str) -> None:
 
 def enqueue_heartbeats(now: datetime) -> int:
     """Queue the due tick of every heartbeat, each claimed by one caller; return how many."""
-    return scheduling.fire_each(
-        "Heartbeat",
-        scheduling.due(Heartbeat, "next_at", "interval_s", now=now),
-        lambda key: _enqueue_tick(*key, now=now),
-    )
+    due = scheduling.due(Heartbeat, "next_at", "interval_s", now=now)
+    return scheduling.fire_each("Heartbeat", due, lambda key: _enqueue_tick(*key, now=now))
 
 
 def enqueue_timer(timer: Timer) -> None:
@@ -36,7 +33,7 @@ def enqueue_timer(timer: Timer) -> None:
 
 @transaction.atomic
 def _enqueue_tick(tenant_id: UUID, heartbeat_id: UUID, tick_at: datetime, interval_s: int, *, now: datetime) -> bool:
-    next_at = heartbeats.take_tick(tenant_id, heartbeat_id, tick_at, interval_s, now=now)
+    next_at = heartbeats.take_tick(tenant_id, heartbeat_id, sql.as_utc(tick_at), interval_s, now=now)
     if next_at is None:
         return False
     async_task("openwop_console.runtime.tasks.beat", tenant_id.hex, heartbeat_id.hex, next_at.isoformat())
