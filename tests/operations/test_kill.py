@@ -36,11 +36,11 @@ SYNTHESIS, PROPOSALS = "/v1/host/console/synthesis", "/v1/host/sample/proposals"
 FORGET = "/v1/host/console/forget"
 OVER = {"done", "refused", "failed", "cancelled"}
 
-FACTS, TIMES, EACH = 600, 3, 3
+FACTS, TIMES, EACH = 400, 3, 3
 WANTED = {("consolidate", "large"), ("distill", "distilled"), ("compact", "compacted")} | {
     (kind, "shared") for kind in ("consolidate", "distill", "compact")
 }
-ANA, ROWS = "ana.q@exquis.org", 800
+ANA, ROWS = "ana.q@exquis.org", 400
 HABITS, DAYS = 20, 4
 ARCHIVE = {"memoryRef": "conformance/restart", "tokenBudget": 2000, "sources": dreaming.SOURCES}
 RUNS, STEPS = 12, 4
