@@ -53,7 +53,7 @@ def tenant_at_work() -> None:
     building.install_agent("acme", {"persona": "Brain", "modelClass": "general", **shape})
 
 
-def read(hand: Hand, settings: Settings) -> None:
+def read(hand: Hand) -> None:
     """The jobs that only read, each within its number of presses."""
     page, main = hand.page, hand.page.locator("main")
     hand.count()
@@ -83,6 +83,11 @@ def read(hand: Hand, settings: Settings) -> None:
     expect(page.locator("#night-list")).to_contain_text("2 removed")
     assert hand.count() == 1 + hand.is_finger
 
+
+def read_on(hand: Hand, settings: Settings) -> None:
+    """The other jobs that only read, which may take as many presses as they need."""
+    page, main = hand.page, hand.page.locator("main")
+
     # 3. A degraded agent.
     settings.OPENWOP_MEMORY_BACKEND = "ephemeral"
     hand.go("Needs you")
@@ -95,7 +100,6 @@ def read(hand: Hand, settings: Settings) -> None:
     ):
         expect(first).to_contain_text(words)
     settings.OPENWOP_MEMORY_BACKEND = "long-term"
-    hand.count()
 
     # 6. Find in the ledger.
     hand.go("Memory")
@@ -197,9 +201,10 @@ def test_by_mouse_each_job_is_done_within_its_clicks(
     tenant_at_work()
     browsing.sign_in(page, live_server.url)
     hand = Hand(page)
-    read(hand, settings)
+    read(hand)
     act(hand)
     if THOROUGH:
+        read_on(hand, settings)
         act_at_length(hand, drain)
 
 
@@ -210,8 +215,9 @@ def test_by_taps_each_job_is_done_on_a_phone(
     tenant_at_work()
     browsing.sign_in(page, live_server.url)
     hand = Hand(page, is_finger=True)
-    read(hand, settings)
+    read(hand)
     act(hand)
+    read_on(hand, settings)
     act_at_length(hand, drain)
 
 
