@@ -56,7 +56,7 @@ def test_from_the_inbox_to_the_installation_by_mouse(page: Page, live_server: Li
     bar.get_by_role("button", name="Request approval").click()
     expect(page.locator(".aside")).to_contain_text("waiting 0 of 1")
     drain()
-    for tab in ("Artifact", "Evidence", "Discussion", "History", "Effect", "Changes"):
+    for tab in ("Evidence", "Changes"):
         page.get_by_role("navigation", name="Sections of this proposal").get_by_role("link", name=tab).click()
         expect(page.locator(".page-tabs [aria-current]")).to_contain_text(tab)
     page.locator(".decision-bar").get_by_role("button", name="Approve").click()
