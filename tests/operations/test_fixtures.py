@@ -174,6 +174,7 @@ def test_the_browser_opens_a_page_of_the_console(live_server, page):
     assert answer.status == 200
 
 
+@pytest.mark.only_db("sqlite")  # nor does a picture
 def test_what_a_test_left_in_a_page_is_gone_in_the_next(live_server, windows, browser_context_args):
     mine = """() => [localStorage.length, sessionStorage.length, document.cookie, innerWidth,
       matchMedia("(prefers-color-scheme: dark)").matches]"""
