@@ -28,8 +28,6 @@ from django.db.models.base import ModelState
 from django.db.models.expressions import Combinable, RawSQL
 from django.db.models.functions import Cast, Concat, Replace
 from django.db.models.sql import UpdateQuery
-from psycopg import RawCursor
-from psycopg.errors import DataCorrupted
 
 from memory.host.json_types import JSONObject, json_bytes, without_exponents
 
@@ -101,8 +99,12 @@ def rows(statement: str, parameters: Sequence[Any]) -> list[Any]:
             cursor.execute(statement, parameters)
             return list(cursor.fetchall())
     django.validate_thread_sharing()
-    # psycopg's other cursors parse a statement of more than 50 parameters again at each call.
-    on_driver = RawCursor(django.connection) if is_postgres() else django.connection
+    on_driver = django.connection
+    if is_postgres():
+        from psycopg import RawCursor  # on SQLite a tenth of a command's start
+
+        # psycopg's other cursors parse a statement of more than 50 parameters again at each call.
+        on_driver = RawCursor(on_driver)
     with django.wrap_database_errors:
         return list(on_driver.execute(_in_driver_style(statement), parameters).fetchall())
 
@@ -843,6 +845,8 @@ def vacuum(table: str, *, rewrite: bool, patience_ms: int = 100) -> bool:
         except OperationalError:  # another session holds the lock and goes first
             return False
         except InternalError as error:
+            from psycopg.errors import DataCorrupted
+
             if table == SAMPLES and isinstance(error.__cause__, DataCorrupted):
                 return False  # a row that an older transaction can see has no TOAST any more
             raise

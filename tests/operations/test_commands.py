@@ -342,7 +342,9 @@ from django.core.management import execute_from_command_line
 with __import__("contextlib").suppress(SystemExit):
     execute_from_command_line(["manage.py", *sys.argv[1:]])
 import openwop_console.management.commands.console
-heavy = "httpx jsonschema memory.passes memory.text numpy openwop_console.runtime.nodes rest_framework.serializers"
+heavy = (
+    "httpx jsonschema memory.passes memory.text numpy openwop_console.runtime.nodes psycopg rest_framework.serializers"
+)
 print([name for name in heavy.split() if name in sys.modules])
 from memory.host import erasure, interrupts, node_types, registry
 found = (registry.kinds(), erasure.registered(), registry.builtin_ids(), node_types.function_of("core.noop"))
@@ -351,7 +353,7 @@ print(registry.installer_of("agent-pack") is not None, interrupts.resolver_of("c
 """
 
 
-@pytest.mark.only_db("sqlite")  # what is imported does not look at the engine
+@pytest.mark.only_db("sqlite")  # nothing else of what is imported looks at the engine
 def test_a_command_imports_what_it_needs_and_finds_what_apps_bring_once_it_reads_it(tmp_path: Path) -> None:
     with fixtures_console.fresh_database() as database:
         process = fixtures_console.ConsoleProcess(tmp_path / "data", database)
