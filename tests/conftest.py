@@ -54,25 +54,22 @@ def the_notifier_ends_with_its_last_reader():
         yield
 
 
-@pytest.fixture(autouse=True)
-def closed_seams(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="session", autouse=True)
+def closed_seams():
     """The seams are shut, as they are for operators, until a test opens them; their addresses are there throughout."""
     importlib.import_module("openwop_console.urls")
-    monkeypatch.setattr(django_settings, "OPENWOP_TEST_SEAM_ENABLED", False)
+    with pytest.MonkeyPatch.context() as patching:
+        patching.setattr(django_settings, "OPENWOP_TEST_SEAM_ENABLED", False)
+        yield
 
 
 @pytest.fixture(autouse=True)
-def no_connection_is_handed_on() -> None:
+def no_thread_of_another_test_goes_on() -> Iterator[None]:
     """A thread that serves a request of a test begins without the open connection that such a thread of an earlier
-    test has left."""
+    test has left. The thread that tells readers of streams ends when nobody waits, and its connection with it: it would
+    look into the database of a test that has none."""
     while request_slots._kept:
         request_slots._kept.pop().close()
-
-
-@pytest.fixture(autouse=True)
-def nobody_waits_any_more() -> Iterator[None]:
-    """The thread that tells readers of streams ends when nobody waits, and its connection with it: it would look into
-    the database of a test that has none."""
     yield
     for thread in threading.enumerate():
         if thread.name == "notifier":
