@@ -20,7 +20,7 @@ def sign_in() -> SignIn:
 
     def sign_in(slug: str = "acme", role: str = "owner") -> Client:
         browser = Client()
-        browser.force_login(building.operator(slug, role))
+        building.sign_in(browser, building.operator(slug, role))
         return browser
 
     return sign_in
