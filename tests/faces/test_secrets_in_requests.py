@@ -101,9 +101,14 @@ def requests(world: World, name: str, raw: dict[str, Any]) -> Iterator[Sent]:
     for each in (each["name"] for each in told if each["in"] == "query"):
         joined = "&" if "?" in address else "?"
         yield Sent(f"query {each}", f"{address}{joined}timeout=0&{each}={SECRET}", body, headers)
-    for each in sorted({*UNNAMED, *(each["name"] for each in told if each["in"] == "header")}):
-        key = f"HTTP_{each.upper().replace('-', '_')}"
-        yield Sent(f"header {each}", address, body, {**headers, key: SECRET})
+    named = {each["name"] for each in told if each["in"] == "header"}
+    apart = [[each] for each in sorted(named)]
+    unnamed = sorted({*UNNAMED} - named)
+    # In a quick run those that the operation does not name together: it is carried out with any of them.
+    apart += [[each] for each in unnamed] if THOROUGH else [unnamed]
+    for each in apart:
+        keys = {f"HTTP_{header.upper().replace('-', '_')}": SECRET for header in each}
+        yield Sent(f"header {', '.join(each)}", address, body, {**headers, **keys})
 
 
 def said(params: Any) -> str:
