@@ -127,9 +127,20 @@ def is_on_record(
 
 
 def _is_on_record(tenant_id: UUID, same: dict[str, str], details: JSONObject, since: datetime) -> bool:
-    rows = AuditRecord.objects.of(tenant_id).filter(**same, occurred_at__gt=since).order_by("-occurred_at")
-    stored = rows.values_list("details", flat=True)
-    return bool(audit_chain.attempt(lambda: any(found == details for found in stored.iterator(chunk_size=100))))
+    def is_there() -> bool:
+        stored = _alike().fetch(tenant_id, same["actor"], same["action"], same["target"], since)
+        return any(sql.as_document(found) == details for (found,) in stored)
+
+    return bool(audit_chain.attempt(is_there))
+
+
+@cache
+def _alike() -> sql.CompiledQuery:
+    """The details of an act's records, newest first. Every denial asks for them."""
+    tenant_id, act, since = UUID(int=0), ("actor", "action", "target"), NEVER
+    of = dict(zip(act, act, strict=True))
+    rows = AuditRecord.objects.of(tenant_id).filter(**of, occurred_at__gt=since).order_by("-occurred_at")
+    return sql.CompiledQuery(rows.values_list("details"), tenant_id, *act, since)
 
 
 def _locked_chain(tenant_id: UUID) -> AuditChain:
