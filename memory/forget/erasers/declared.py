@@ -37,7 +37,7 @@ from memory.text.matching import (
 )
 
 STRETCH = 500  # rows, one after another, that are compared by one digest
-NO_ROW = UUID(int=0)
+NO_ROW, LAST_ROW = UUID(int=0), UUID(int=2**128 - 1)
 FoundRow = tuple[UUID, bool, bool]
 
 
@@ -145,20 +145,27 @@ class Declared:
         self, tenant_id: UUID, *, after: UUID | None = None, until: UUID | None = None
     ) -> Iterator[tuple[UUID, list[str | None]]]:
         """The rows after and up to these ids with what is stored in the columns, as texts."""
-        if not self._any_after.fetch(tenant_id, after or NO_ROW):
-            return
-        texts = [Cast(name, TextField()) if name in self._json else F(name) for name in self.columns]
-        found = self.table.objects.of(tenant_id).order_by("id")
-        found = found.filter(id__gt=after) if after else found
-        found = found.filter(id__lte=until) if until else found
-        for row, *stored in found.values_list("id", *texts).iterator(chunk_size=self.at_once):
-            yield row, stored
+        last = after or NO_ROW
+        while found := self._next.fetch(tenant_id, last, until or LAST_ROW):
+            for row, *stored in found:
+                last = sql.as_uuid(row)
+                yield last, stored
+            if len(found) < self.at_once:
+                return
 
     @cached_property
-    def _any_after(self) -> sql.CompiledQuery:
-        """Whether a tenant has a row after an id. Most tables have none, and to build the query of all takes longer."""
-        tenant, row = UUID(int=1), UUID(int=2)
-        return sql.CompiledQuery(self.table.objects.of(tenant).filter(id__gt=row).values_list("id")[:1], tenant, row)
+    def _next(self) -> sql.CompiledQuery:
+        """The next rows of a tenant. Most tables have none, or few, and to build the query takes longer than to ask."""
+        tenant, after, until = UUID(int=1), UUID(int=2), UUID(int=3)
+        texts = [Cast(name, TextField()) if name in self._json else F(name) for name in self.columns]
+        found = self.table.objects.of(tenant).filter(id__gt=after, id__lte=until).order_by("id")
+        return sql.CompiledQuery(found.values_list("id", *texts)[: self.at_once], tenant, after, until)
+
+    @cached_property
+    def _any(self) -> sql.CompiledQuery:
+        """Whether a tenant has a row. Most tables have none, and to build the query of all takes longer."""
+        tenant = UUID(int=1)
+        return sql.CompiledQuery(self.table.objects.of(tenant).values_list("id")[:1], tenant)
 
     def _parsed(self, stored: list[str | None]) -> list[Any]:
         pairs = zip(self.columns, stored, strict=True)
@@ -167,7 +174,7 @@ class Declared:
 
     def rows(self, tenant_id: UUID) -> Iterable[tuple[UUID, list[Any]]]:
         """Every row with the values that are looked through."""
-        if not self._any_after.fetch(tenant_id, NO_ROW):
+        if not self._any.fetch(tenant_id):
             return
         found = self.table.objects.of(tenant_id).order_by("id").values_list("id", *self.columns)
         for row, *values in found.iterator(chunk_size=self.at_once):
