@@ -265,8 +265,13 @@ def lock_tenant(tenant_id: UUID) -> Tenant:
     Other rows of the tenant are written without this lock: their writers may hold the end of the audit chain, and would
     wait for this lock while its holder waits for the chain.
     """
-    tenant: Tenant = Tenant.objects.select_for_update().get(id=tenant_id)
+    [tenant] = _locked().fetch(sql.key(tenant_id))
     return tenant
+
+
+@cache
+def _locked() -> sql.PositionalQuery[Tenant]:
+    return sql.PositionalQuery(Tenant.objects.select_for_update().filter(id=UUID(int=0)))
 
 
 def check_name(name: str) -> None:

@@ -4,6 +4,7 @@ Each record carries the SHA-256 of the JCS form (RFC 8785) of the previous one. 
 lock, so two appends never take the same number.
 """
 
+import json
 import logging
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -12,8 +13,8 @@ from functools import cache
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet, Value
-from django.db.models.functions import Coalesce
+from django.db.models import QuerySet, TextField, Value
+from django.db.models.functions import Cast, Coalesce
 
 from memory.host import audit_chain, ids, request_ids, sql
 from memory.host.audit_chain import MOST
@@ -129,7 +130,7 @@ def is_on_record(
 def _is_on_record(tenant_id: UUID, same: dict[str, str], details: JSONObject, since: datetime) -> bool:
     def is_there() -> bool:
         stored = _alike().fetch(tenant_id, same["actor"], same["action"], same["target"], since)
-        return any(sql.as_document(found) == details for (found,) in stored)
+        return any(json.loads(found) == details for (found,) in stored)
 
     return bool(audit_chain.attempt(is_there))
 
@@ -140,7 +141,7 @@ def _alike() -> sql.CompiledQuery:
     tenant_id, act, since = UUID(int=0), ("actor", "action", "target"), NEVER
     of = dict(zip(act, act, strict=True))
     rows = AuditRecord.objects.of(tenant_id).filter(**of, occurred_at__gt=since).order_by("-occurred_at")
-    return sql.CompiledQuery(rows.values_list("details"), tenant_id, *act, since)
+    return sql.CompiledQuery(rows.values_list(Cast("details", TextField())), tenant_id, *act, since)
 
 
 def _locked_chain(tenant_id: UUID) -> AuditChain:

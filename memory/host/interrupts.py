@@ -176,7 +176,13 @@ def by_ids(tenant_id: UUID, interrupt_ids: Collection[UUID]) -> dict[UUID, Inter
 
 def open_at(run: Run) -> list[Interrupt]:
     """Return the open interrupts of the run, oldest first."""
-    return list(Interrupt.objects.of(run.tenant_id).filter(run_id=run.id, resolved_at=None).order_by("id"))
+    return _open_at().fetch(sql.key(run.tenant_id), sql.key(run.id))
+
+
+@cache
+def _open_at() -> sql.PositionalQuery[Interrupt]:
+    rows = Interrupt.objects.of(UUID(int=0)).filter(run_id=UUID(int=1))
+    return sql.PositionalQuery(rows.filter(resolved_at=None).order_by("id"))
 
 
 def waiting(tenant_id: UUID) -> QuerySet[Interrupt]:
