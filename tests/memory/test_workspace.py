@@ -11,7 +11,9 @@ from django.utils import timezone
 
 from memory import workspace
 from memory.forget import execution
+from memory.forget.erasers.declared import Declared
 from memory.host import audit, event_log, runs, tenancy, vault
+from memory.host.erasure import Identifiers
 from memory.host.errors import Forbidden, Invalid, NotFound, WorkspaceConflict, WorkspaceTooLarge
 from memory.host.models import Run, RunEvent
 from memory.host.tenancy import TenantScope
@@ -381,6 +383,21 @@ def test_a_forgotten_subject_is_in_no_version_and_the_versions_stay() -> None:
     assert changed == {1, 3}
     assert workspace.read_file(acme, "people.md", version=1).size == len("[FORGOTTEN]")
     assert list(RunEvent.objects.of(acme.tenant_id).filter(type="workspace.updated").values_list("payload")) == events
+
+
+@pytest.mark.engines
+def test_a_search_for_a_subject_goes_on_to_the_last_file_however_few_are_read_at_a_time() -> None:
+    acme, files, marta = building.scope(), Declared(WorkspaceFile), Identifiers((MARTA,))
+    files.at_once = 2
+    for number in range(4):
+        put(acme, f"{number}.md", f"write to {MARTA}")
+    found = files.find(acme.tenant_id, marta)
+    assert len(found.erase) == 4
+    put(acme, "4.md", "nothing")
+    assert files.is_as_found(acme.tenant_id, marta, found.looked)
+    put(acme, "5.md", f"write to {MARTA}")
+    assert not files.is_as_found(acme.tenant_id, marta, found.looked)
+    assert len(files.find(acme.tenant_id, marta).erase) == 5
 
 
 def test_a_suspected_version_goes_when_it_is_ticked() -> None:
