@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from django.apps import apps
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
@@ -21,7 +22,7 @@ from memory import tasks
 from memory.host import idempotency_keys, ids, operators, pages
 from memory.host.models import ApiKey, IdempotencyRecord, Operator
 from memory.host.models.base import TenantOwned
-from memory.models import Pass
+from memory.models import Intent, Pass
 from openwop_console import idempotency as forms_sent_again
 from tests import building, proposing
 from tests.openintent.test_workflow_file import SEED
@@ -236,6 +237,16 @@ def test_a_page_drawn_again_and_other_words_are_another_form(strict: Client) -> 
         strict.post("/consolidation/order", {**form, **drawn, "dry_run": "on"}),
     ]
     assert len({answer["Location"] for answer in answers}) == Pass.objects.count() == 3
+
+
+@pytest.mark.django_db
+def test_another_file_of_the_same_name_and_size_is_another_form(strict: Client) -> None:
+    url, drawn = reverse("workflow-files"), token(strict)
+    texts = [SEED.replace("max_entries_per_task: 50", f"max_entries_per_task: {most}") for most in (50, 60, 60)]
+    files = [SimpleUploadedFile("flow.yaml", text.encode()) for text in texts]
+    first, other, again = [strict.post(url, {"file": file, "confirmed": "on", **drawn})["Location"] for file in files]
+    assert first != other == again
+    assert Intent.objects.count() == 2
 
 
 @pytest.mark.django_db
