@@ -76,6 +76,17 @@ def test_a_journal_that_ends_before_the_backup_was_made_is_not_its_own(journal: 
         erasure_journal.read(mark)
 
 
+def test_a_journal_begun_anew_is_not_that_of_the_backup_however_long_it_is(journal: Path) -> None:
+    record("ada lovelace")
+    mark = erasure_journal.mark()
+    journal.unlink()
+    record("grace hopper")
+    record("jean bartik")
+
+    with pytest.raises(JournalBroken, match="not the one"):
+        erasure_journal.read(mark)
+
+
 def test_hosts_that_write_to_one_journal_at_once_lose_no_line_and_break_no_chain() -> None:
     owner = building.scope()
     requests = [ForgetRequest(tenant_id=owner.tenant_id, id=ids.new_id()) for _ in range(60)]
