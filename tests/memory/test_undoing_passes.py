@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import ledger, memory_policy, passes, provenance
+from memory import adapter, ledger, memory_policy, passes, provenance
 from memory.addresses import Address, Tier
 from memory.host import audit, ids
 from memory.host.errors import Conflict, Forbidden, Invalid
@@ -92,6 +92,22 @@ def test_an_entry_that_a_later_pass_took_away_is_not_brought_back_by_undoing_the
     assert MemoryEntry.objects.get(id=source).retired_at is not None
     assert undone(earlier).entries == 0
     assert undone(later).entries == 2
+
+
+@pytest.mark.engines
+def test_an_entry_that_a_later_pass_takes_while_the_earlier_one_is_undone_stays_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    earlier = consolidated("The door is blue.", "The door is blue.")
+    found = adapter.passes.next_restorable(building.scope(), earlier.id, since=earlier.created_at, after=None, limit=9)
+    [source] = Lineage.objects.filter(pass_id=earlier.id).values_list("source_id", flat=True)
+    ledger.retirement.restore_entry(building.scope(), source, now=timezone.now())
+    ledger.entries.protect(building.scope(), source, protected=False, now=timezone.now())
+    consolidated("The door is blue.")
+    answers = iter([found])
+    monkeypatch.setattr(adapter.passes, "next_restorable", lambda *_, **__: next(answers, []))
+    assert undone(earlier).entries == 0
+    assert MemoryEntry.objects.get(id=source).retired_at is not None
 
 
 @pytest.mark.engines

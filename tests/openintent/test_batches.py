@@ -184,6 +184,18 @@ def test_R100_a_batch_reaches_no_other_agent_s_entries(served: Served) -> None:
     assert (keys(served, mine), keys(served, other)) == ({}, {"k": 1})
 
 
+def test_R40_a_batch_asks_of_each_namespace_whether_the_agent_may_write_there(served: Served) -> None:
+    agent, own, closed = served.agent(), served.agent("own"), served.agent("closed")
+    rules = {"memory_type": "semantic", "namespace": closed}
+    served.remembers(served.agent(), "there", **rules)
+    with served.http(role="operator") as client:
+        answer = client.patch(f"/api/v1/memory/namespaces/{closed}", json={"permissions": {"default": "read"}})
+        assert answer.status_code == 200
+    answer = post(served, agent, item("a", memory_type="semantic") | {"namespace": own}, item("b") | rules)
+    assert (answer.status_code, answer.json()["error"], answer.json()["index"]) == (403, "ACCESS_DENIED", 1)
+    assert keys(served, agent, memory_type="semantic", namespace=closed) == {"there": 1}
+
+
 @pytest.mark.parametrize("tier", ["working", "episodic", "semantic"])
 def test_R71_a_batch_tells_a_stranger_nothing_of_what_is_there(served: Served, tier: str) -> None:
     mine, victim, space = served.agent(), served.agent(), served.agent("space")

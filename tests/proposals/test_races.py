@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from datetime import timedelta
 from threading import Barrier, Thread
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.db import connection
@@ -330,6 +331,21 @@ def test_a_gate_that_closed_while_its_run_was_waited_for_is_not_taken_for_open(m
     monkeypatch.setattr(gate, "under_way", lambda tenant, proposal: next(answers, None) or really(tenant, proposal))
     lifecycle.revise(building.scope(role="author"), made.id, Change(title="Second"), now=timezone.now())
     assert proposing.fresh(made).revision == 2
+
+
+def test_a_gate_that_opened_while_its_proposal_was_waited_for_is_voided_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = proposing.propose()
+    opened(made)
+
+    def wait(tenant_id: UUID, proposal_id: UUID) -> Proposal:
+        monkeypatch.undo()  # from here on the gate is there
+        return gate.lock_proposal(tenant_id, proposal_id)
+
+    monkeypatch.setattr(gate, "under_way", lambda *_: None)
+    monkeypatch.setattr(gate, "lock_proposal", wait)
+    change, by = Change(title="Second"), building.scope(role="author")
+    lifecycle.revise(by, made.id, change, voids_gate=True, now=timezone.now())
+    assert (Gate.objects.get().state, proposing.fresh(made).revision) == ("void", 2)
 
 
 def test_voters_and_workers_in_a_crowd_never_wait_for_each_other_in_a_circle() -> None:
