@@ -240,6 +240,13 @@ def test_only_later_entries_of_the_same_ref_decide(desk: Desk) -> None:
     assert desk.keeps() == 1
 
 
+def test_what_the_entry_of_an_intention_says_beside_it_decides_nothing(desk: Desk) -> None:
+    desk.says("The invoice cleared. When the invoice clears, tell finance.")
+    assert desk.keeps() == 0
+    desk.says("The invoice cleared.")
+    assert desk.keeps() == 1
+
+
 def test_what_came_true_in_the_same_part_of_the_ledger_fires_as_well(desk: Desk) -> None:
     desk.says("When the invoice clears, tell finance.")
     desk.says("The invoice cleared.")

@@ -17,7 +17,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from memory.host import ids, throttle
+from memory.host import ids, operators, throttle
 from memory.host.models import AuditRecord, Throttle
 from openwop_console import sign_in
 from tests import building
@@ -249,6 +249,17 @@ def test_a_forwarded_address_that_is_no_address_is_a_page_and_no_failure(setting
             "/login", {"login": ADA, "password": building.PASSWORD}, headers={"x-forwarded-for": sent}
         )
         assert answer.status_code == 302, sent
+
+
+def test_a_tenant_that_has_invited_a_person_is_told_of_no_failure_before_they_accept() -> None:
+    ada, globex = building.operator(email=ADA), building.scope("globex")
+    invitation = operators.invite(globex, ADA, role="viewer", now=timezone.now())
+    told = AuditRecord.objects.of(globex.tenant_id).filter(action="operator.sign_in_failed")
+    fails(1)
+    assert not told.exists()
+    operators.accept(ada, invitation.token, now=timezone.now())
+    fails(1)
+    assert told.count() == 1
 
 
 @pytest.mark.engines
