@@ -679,6 +679,7 @@ def test_the_error_of_a_failed_task_of_the_tenant_or_of_none_is_forgotten() -> N
         ("5", (), f"jo{MARTA}"),
     ):
         Task.objects.create(id=name * 32, name=name, args=owner, result=said, **rest)
+    Task.objects.create(id="6" * 32, name="6", args=(acme.tenant_id.hex,), kwargs={"about": named}, **rest)
     done = forget(acme)
     assert (done.state, done.undecided) == (ForgetState.FORGOTTEN, 0), "one of no tenant is shown to none"
     assert sorted(Task.objects.values_list("name", flat=True)) == ["2", "4", "5"]
