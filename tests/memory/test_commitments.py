@@ -240,11 +240,11 @@ def test_only_later_entries_of_the_same_ref_decide(desk: Desk) -> None:
     assert desk.keeps() == 1
 
 
-def test_what_the_entry_of_an_intention_says_beside_it_decides_nothing(desk: Desk) -> None:
-    desk.says("The invoice cleared. When the invoice clears, tell finance.")
-    assert desk.keeps() == 0
-    desk.says("The invoice cleared.")
+def test_what_the_entry_of_an_intention_says_beside_it_decides_about_earlier_ones_alone(desk: Desk) -> None:
+    desk.says("When the invoice clears, tell finance.")
+    desk.says("The invoice cleared. When the invoice clears, call the bank.")
     assert desk.keeps() == 1
+    assert [each.state for each in desk.all] == [S.FIRED, S.ARMED]
 
 
 def test_what_came_true_in_the_same_part_of_the_ledger_fires_as_well(desk: Desk) -> None:
