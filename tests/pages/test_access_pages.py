@@ -631,7 +631,7 @@ def test_one_s_own_password_is_changed_with_the_old_one_and_other_sessions_end()
     assert signs_in("vera@acme.example", GOOD)
 
 
-@pytest.mark.parametrize("what", ["nothing", "role", "deactivated", "password", "signed out"])
+@pytest.mark.parametrize("what", ["nothing", "role", "no role", "deactivated", "password", "signed out"])
 def test_what_is_downloaded_by_a_session_ends_with_it(ada: Client, what: str) -> None:
     person = Operator.objects.get()
     answer: Any = ada.get("/audit", {"format": "csv"})
@@ -639,6 +639,9 @@ def test_what_is_downloaded_by_a_session_ends_with_it(ada: Client, what: str) ->
     if what == "role":
         building.operator(email="second.owner@acme.example")
         operators.change(building.scope(), person.id, role="viewer", now=timezone.now())
+    elif what == "no role":
+        with connection.cursor() as cursor:
+            cursor.execute("DELETE FROM host_rolegrant")
     elif what == "deactivated":
         building.deactivate(person)
     elif what == "password":
