@@ -255,6 +255,13 @@ def test_a_write_with_a_key_is_carried_out_once(model: Models) -> None:
     assert answered(model(), "memory_write", memoryRef="notes", content="once", key="k1") != first, "a key is one's own"
 
 
+def test_a_key_that_comes_again_as_another_agent_is_of_another_write(model: Models) -> None:
+    bound, given = model(agents=("alpha", "beta")), {"memoryRef": "notes", "content": "once", "key": "k1"}
+    assert not bound.call("memory_write", **given)["isError"]
+    bound.headers["HTTP_X_AGENT_ID"] = "beta"
+    assert bound.call("memory_write", **given)["structuredContent"]["error"] == "idempotency_key_mismatch"
+
+
 def test_a_model_writes_as_the_agent_that_its_header_names(model: Models) -> None:
     bound = model(agents=("alpha", "beta"))
     written = bound.call("memory_write", memoryRef="notes", content="a note")

@@ -379,6 +379,17 @@ def test_a_delivery_that_cannot_be_built_holds_up_no_other(
     assert [each.state for each in rows_of(whole)] == ["delivered"]
 
 
+def test_an_attempt_under_way_ends_by_itself_though_its_webhook_has_failed(clock: Clock) -> None:
+    webhook = hooks.subscribe(EVENT)
+    happen(times=2)
+    webhooks.fan_out(now=clock())
+    under_way, _ = rows_of(webhook)
+    assert webhooks.claim(under_way, holder="sender/1", now=clock())
+    webhooks.mark_failed(webhook.tenant_id, webhook.id, now=clock())
+    webhooks.sweep(now=clock())
+    assert [each.state for each in rows_of(webhook)] == ["pending", "failed"]
+
+
 def test_what_a_worker_that_died_had_in_hand_is_sent_by_another_under_the_same_id(
     receivers: Callable[..., Receiver], sender: WebhookSender, clock: Clock
 ) -> None:
