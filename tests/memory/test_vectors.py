@@ -6,6 +6,7 @@ import json
 import logging
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from datetime import timedelta
 from functools import partial
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from django.core.cache import caches
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
@@ -337,6 +338,33 @@ def test_an_entry_that_goes_while_it_is_told_gets_no_vector(endpoint: Endpoint) 
     assert ledger.vectors.store_vectors(space, made, last=max(made), now=now)
     assert stored(acme) == (positions(acme), positions(acme))
     assert len(made) == 2
+
+
+@pytest.mark.only_db("postgres")
+@pytest.mark.django_db(transaction=True)
+def test_an_entry_that_is_being_removed_while_its_vector_comes_gets_none(endpoint: Endpoint) -> None:
+    acme, now = building.scope(), timezone.now()
+    gone, _ = write_each(acme, ANSWER, "two")
+    switch_on("acme", endpoint)
+    ledger.vectors.begin_vectors(acme.tenant_id, embeddings.source_of(memory_policy.policy_of(acme.tenant_id)), now=now)
+    space = ledger.vectors.vector_space(acme.tenant_id)
+    assert space is not None
+    made = {each: np.ones(4, np.float32) / 2 for each in positions(acme)}
+
+    def store() -> bool:
+        try:
+            return ledger.vectors.store_vectors(space, made, last=max(made), now=now)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as worker:
+        with transaction.atomic():
+            ledger.erase.remove_entries(acme.tenant_id, [gone], reason="forgotten", now=now)
+            storing = worker.submit(store)
+            with pytest.raises(TimeoutError):
+                storing.result(timeout=0.3)
+        assert storing.result()
+    assert stored(acme) == (positions(acme), positions(acme))
 
 
 @pytest.mark.engines
