@@ -186,7 +186,7 @@ def test_R100_a_batch_reaches_no_other_agent_s_entries(served: Served) -> None:
 
 def test_R40_a_batch_asks_of_each_namespace_whether_the_agent_may_write_there(served: Served) -> None:
     agent, own, closed = served.agent(), served.agent("own"), served.agent("closed")
-    rules = {"memory_type": "semantic", "namespace": closed}
+    rules: dict[str, Any] = {"memory_type": "semantic", "namespace": closed}
     served.remembers(served.agent(), "there", **rules)
     with served.http(role="operator") as client:
         answer = client.patch(f"/api/v1/memory/namespaces/{closed}", json={"permissions": {"default": "read"}})
