@@ -283,14 +283,6 @@ def test_R27_a_coordinator_reads_the_log_at_work_and_when_it_has_finished(office
         assert office.deputy.status(f"intents/{office.intent}/events") == read, status
 
 
-def test_R27_a_coordinator_that_has_finished_reads_the_log_for_the_time_that_it_was_given(office: Office) -> None:
-    now, end = timezone.now(), timezone.now() + timedelta(hours=1)
-    made = office.boss.coordinator(office.intent, "deputy", expires_at=end.isoformat())
-    assert office.boss.change(f"coordinators/{made}", status="completed") == 200
-    deputy = Caller(building.scope(role="agent", agents=("deputy",)), "deputy")
-    assert [events.readable_intent(deputy, office.intent, now=at) is None for at in (now, end)] == [False, True]
-
-
 @pytest.mark.parametrize("of", ["task", "intent"])
 def test_R74_a_task_that_lends_its_parent_s_memory_is_not_claimed_by_strangers(
     of: str, boss: Agent, alice: Agent, mal: Agent

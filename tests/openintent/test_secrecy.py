@@ -594,17 +594,3 @@ def test_R96_a_change_is_taken_out_of_the_file_too_and_one_that_seals_at_once(mo
     assert rebuilds(monkeypatch, 200 * MB, *looks) == [False, False]
     entries.update(caller(), made.id, 2, {"sensitivity": "restricted"}, now=soon)
     assert rebuilds(monkeypatch, 200 * MB, *looks) == [True, False]
-
-
-@pytest.mark.django_db
-@pytest.mark.engines
-def test_SR1_a_key_with_a_secret_is_taken_by_the_entry_that_is_kept_without_it(client: Any) -> None:
-    vault.store_secret(building.tenant().id, "API", SECRET, now=timezone.now())
-    headers = {"HTTP_X_API_KEY": building.key("acme", "owner"), "HTTP_X_AGENT_ID": "a"}
-    body = {"namespace": "ns", "key": f"of {SECRET}", "value": {"v": 1}}
-    made, again = (
-        client.post("/api/v1/memory", body | more, content_type="application/json", **headers)
-        for more in ({}, {"value": {"v": 2}})
-    )
-    assert (made.status_code, again.status_code, again.json()["error"]) == (201, 409, "KEY_EXISTS")
-    assert again.json()["current"] == made.json()
