@@ -4,6 +4,10 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hypothesis import settings
 
 # Little in ``make test``, much in ``make test-all``.
 THOROUGH = bool(os.environ.get("OPENWOP_TEST_THOROUGH"))
@@ -14,6 +18,14 @@ USUAL = 0.025
 def examples(number: int) -> int:
     """As many examples of a property in a thorough run, a quarter of them in a quick one."""
     return number if THOROUGH else max(number // 4, 3)
+
+
+def tries(number: int = 100, **more: Any) -> "settings":
+    """How often a property is tried: ``examples(number)``, each as long as it takes, since a slow machine is no
+    failure."""
+    from hypothesis import settings  # half a second, which most tests do without
+
+    return settings(max_examples=examples(number), deadline=None, **more)
 
 
 @contextmanager

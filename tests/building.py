@@ -80,7 +80,7 @@ def sign_in(browser: Client, person: Any) -> None:
     session[auth.BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
     session[auth.HASH_SESSION_KEY] = person.get_session_auth_hash()
     session.save()
-    browser.cookies[settings.SESSION_COOKIE_NAME] = session.session_key
+    browser.cookies[settings.SESSION_COOKIE_NAME] = str(session.session_key)
 
 
 def deactivate(person: Any) -> None:

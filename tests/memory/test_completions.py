@@ -27,7 +27,7 @@ from openwop_console.runtime.models import Step
 from openwop_console.runtime.replay import ForkRequest
 from openwop_console.runtime.run_operations import RunRequest
 from tests import building, serving
-from tests.budgets import cpu_within
+from tests.budgets import cpu_within, tries
 from tests.building import log_of
 from tests.serving import Server
 
@@ -395,6 +395,7 @@ def test_a_secret_that_comes_in_pieces_is_shown_in_none(model: Server, monkeypat
 SECRETS = [("a", "aabaabaab"), ("b", "baabxbaab"), ("c", "top secret!")]
 
 
+@tries(400)
 @given(
     st.lists(st.sampled_from(["a", "b", "x", " ", "aab", "baab", "aabaabaab", "top ", "secret!", "YWFi"]), max_size=30)
 )

@@ -14,7 +14,7 @@ import pytest
 import rfc8785
 from django.db import connection, transaction
 from django.utils import timezone
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from memory import adapter, ledger, memory_policy, model_endpoint, passes, provenance, workspace
@@ -33,7 +33,7 @@ from memory.text.encodings import forms_of
 from openwop_console.runtime import run_operations
 from openwop_console.runtime.run_operations import RunRequest
 from tests import archiving, building
-from tests.budgets import examples
+from tests.budgets import tries
 
 pytestmark = pytest.mark.django_db
 
@@ -395,7 +395,7 @@ def test_no_secret_of_the_vault_is_in_anything_that_a_distillation_leaves() -> N
     assert not [text for text in texts if SECRET in text]
 
 
-@settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@tries(15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.text(st.characters(min_codepoint=33, max_codepoint=0x17F, exclude_characters="]"), min_size=8, max_size=30),
     st.lists(st.sampled_from(["Acme", "must", "\n- ", ". ", "pay", '"', "42", "<REDACTED:old>"]), max_size=12),

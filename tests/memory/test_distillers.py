@@ -8,14 +8,14 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 import rfc8785
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rs_bpe.bpe import openai
 
 from memory.text import distillers, token_budget
 from memory.text.distillers import BudgetTooSmall, Distilled, Kept, NothingToKeep, Source
 from memory.text.distillers.sentences import split
-from tests.budgets import examples
+from tests.budgets import tries
 
 MORNING = datetime(2026, 3, 1, 8, tzinfo=UTC)
 WORDS = [
@@ -182,7 +182,7 @@ def test_no_text_takes_long_to_split(text) -> None:
     assert datetime.now(UTC) - started < timedelta(seconds=2)
 
 
-@settings(max_examples=examples(60), deadline=None)
+@tries(60)
 @given(corpora(), st.integers(0, 400), st.randoms(use_true_random=False))
 def test_whatever_is_given_the_budget_holds_and_the_minimum_is_exact(corpus, more, chance) -> None:
     with pytest.raises(BudgetTooSmall) as refused:
@@ -200,7 +200,7 @@ def test_whatever_is_given_the_budget_holds_and_the_minimum_is_exact(corpus, mor
         assert distillers.distil(shuffled, budget) == made
 
 
-@settings(max_examples=examples(60), deadline=None)
+@tries(60)
 @given(corpora(), st.integers(40, 2000))
 def test_every_sentence_stands_word_for_word_in_its_sources(corpus, budget) -> None:
     texts = {source.id: source.text for source in corpus}
@@ -619,7 +619,7 @@ JSON = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=examples(300), deadline=None)
+@tries(300)
 @given(JSON)
 def test_bytes_are_those_of_rfc_8785(value) -> None:
     assert distillers.canonical(value) == rfc8785.dumps(value)

@@ -18,6 +18,7 @@ from memory.text import token_budget
 from memory.text.token_budget import take_fitting
 from openwop_console.runtime.node_execution import listing
 from tests import building
+from tests.budgets import tries
 from tests.building import write_each
 
 pytestmark = pytest.mark.django_db
@@ -93,6 +94,7 @@ def test_a_tag_narrows_what_is_ranked() -> None:
     assert wanted(acme, 100, tag="t") == ["tagged"]
 
 
+@tries()
 @given(st.lists(st.integers(1, 50), max_size=30), st.integers(1, 200), st.integers(1, 40))
 def test_a_list_never_exceeds_its_budget_and_leaves_out_only_what_did_not_fit(
     sizes: list[int], budget: int, most: int

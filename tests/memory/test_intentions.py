@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memory.host import cron
 from memory.text.intentions import DENIAL, Intention, called_off, found_in, verdict, vocabulary, wanted_of, words_of
 from memory.text.intentions.finding import LAST
-from tests.budgets import cpu_within
+from tests.budgets import cpu_within, tries
 
 BERLIN = "Europe/Berlin"
 WEDNESDAY = datetime(2026, 11, 18, 10, 30, tzinfo=UTC)
@@ -816,6 +816,7 @@ PIECES_OF_TEXT = (
 PIECES = st.sampled_from(PIECES_OF_TEXT.split("|"))
 
 
+@tries()
 @given(
     st.one_of(st.lists(PIECES, max_size=25).map(" ".join), st.text(max_size=200)),
     st.sampled_from([BERLIN, "UTC", "Pacific/Apia", "America/Sao_Paulo"]),
@@ -1312,6 +1313,7 @@ def test_a_label_may_say_it_too() -> None:
     assert verdict(wanted, "Done.", ["invoice-not-cleared"]) is False
 
 
+@tries()
 @given(st.lists(PIECES, max_size=20).map(" ".join))
 def test_a_condition_is_never_judged_by_a_text_without_its_words(text: str) -> None:
     wanted = words_of("the invoice clears")

@@ -33,7 +33,7 @@ from memory.text.matching import (
     whole_text,
     without_subject,
 )
-from tests.budgets import cpu_within, examples
+from tests.budgets import cpu_within, examples, tries
 
 ANA = "ana@x.org"
 NONE, SUSPECTED, EXACT = Mention
@@ -459,6 +459,7 @@ def test_a_plain_text_hides_nothing() -> None:
     assert hidden_form("The customer asked for invoice 12345 by e-mail; see Documentation, mem_0192aabb.") == ""
 
 
+@tries()
 @given(st.text(max_size=80), st.integers(0, 2), st.text(max_size=10))
 def test_whatever_is_around_it_a_name_in_base64_is_recognised(before: str, shift: int, after: str) -> None:
     said = f"{'x' * shift}{before} ana@x.org {after}".encode("utf-8", "surrogatepass")
@@ -500,6 +501,7 @@ LETTERS = st.text("abcxyzABCXYZ0189+/_-", min_size=7, max_size=48)
 HALF_LEGIBLE = st.lists(st.sampled_from([b"ana@x", b"\xff", b"\x1f", b"\t", "é€".encode(), b"\xe2\x82"])).map(b"".join)
 
 
+@tries()
 @given(st.one_of(LETTERS, HALF_LEGIBLE.map(lambda raw: base64.b64encode(raw).decode())))
 def test_whatever_base64_says_at_any_of_its_alignments_is_read(run: str) -> None:
     found = set(readings(run))
@@ -523,6 +525,7 @@ def test_two_keys_that_name_the_subject_stay_two_members() -> None:
     }  # fmt: skip
 
 
+@tries()
 @given(st.sampled_from(["utf-8", "utf-16-le", "utf-16-be"]), st.text(max_size=20), st.integers(0, 2), st.booleans())
 def test_whatever_is_around_it_a_name_in_bytes_of_a_charset_is_recognised_by_both_looks(
     charset: str, before: str, shift: int, in_hex: bool
@@ -533,6 +536,7 @@ def test_whatever_is_around_it_a_name_in_bytes_of_a_charset_is_recognised_by_bot
     assert shadows((ANA,), said)
 
 
+@tries()
 @given(st.sampled_from(["iso-8859-2", "windows-1250", "utf-8", "utf-16", "UTF-7"]), st.text("aąłś ?=_.", max_size=20))
 def test_a_name_in_a_word_of_a_mail_header_is_recognised(charset: str, before: str) -> None:
     for word in (
@@ -542,6 +546,7 @@ def test_a_name_in_a_word_of_a_mail_header_is_recognised(charset: str, before: s
         assert mention(("michał",), f"From: {word} <m@x.org>") is EXACT, word
 
 
+@tries()
 @given(st.text())
 def test_any_text_can_be_read(text: str) -> None:
     assert next(readings(text)) == text
@@ -549,6 +554,7 @@ def test_any_text_can_be_read(text: str) -> None:
     hidden_form(text)
 
 
+@tries()
 @given(
     st.lists(st.sampled_from(["%00", "%2500", "\\u0000", "\\x00", "=00", "\\ud800", "=ED=A0=80", "xn--xy-zd9k", "a"]))
 )
@@ -617,6 +623,7 @@ def test_breaks_without_letters_and_marks_without_end_are_read_in_a_moment() -> 
             search_form(text)
 
 
+@tries()
 @given(st.lists(st.sampled_from(["\u0315", "\u0300", "\u0f73", "\uff9e", "\u3099", "a", "\u304b", " "]), max_size=99))
 def test_marks_in_whatever_order_are_put_as_unicode_has_them(marks: list[str]) -> None:
     for form in ("NFC", "NFD", "NFKC", "NFKD"):

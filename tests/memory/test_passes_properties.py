@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 from django.utils import timezone
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from memory import adapter, ledger, provenance
@@ -25,7 +25,7 @@ from memory.passes import orders
 from memory.passes.orders import RequestedPass
 from memory.text.encodings import forms_of
 from tests import building
-from tests.budgets import examples
+from tests.budgets import tries
 from tests.building import undone
 
 pytestmark = pytest.mark.django_db
@@ -56,13 +56,7 @@ CORPORA = st.lists(ENTRIES, min_size=1, max_size=14).flatmap(
     lambda some: st.lists(st.sampled_from(some), max_size=6).map(lambda again: [*some, *again])
 )
 
-few = settings(
-    max_examples=examples(12),
-    deadline=None,
-    database=None,
-    derandomize=True,
-    suppress_health_check=list(HealthCheck),
-)
+few = tries(12, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
 class World:

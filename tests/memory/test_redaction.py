@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.text.encodings import broken_runs, forms_of
@@ -26,7 +26,7 @@ from memory.text.redactor import (
     secret_shapes,
     strings_in,
 )
-from tests.budgets import cpu_within, examples
+from tests.budgets import cpu_within, tries
 
 SECRET = 'sk-Tä+/"key"=ü&9'
 PRINTABLE = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), min_size=8, max_size=40)
@@ -63,6 +63,7 @@ def test_many_lengths_of_one_repetition_cost_a_repetitive_text_no_more_than_one(
         assert made.redact("a" * 20_000).text.startswith("[REDACTED:s")
 
 
+@tries(400)
 @given(st.text("ab", min_size=1, max_size=40), st.integers(1, 300), st.text("ab", max_size=30))
 def test_no_part_of_a_secret_that_repeats_itself_is_left_behind(unit: str, times: int, tail: str) -> None:
     value = unit * times + tail
@@ -106,7 +107,7 @@ def redacted_by_definition(secrets: list[tuple[str, str]], text: str) -> str:
     return text
 
 
-@settings(max_examples=examples(300))
+@tries(300)
 @given(st.randoms(use_true_random=False))
 def test_few_patterns_redact_as_all_of_them_would(rng: random.Random) -> None:
     letters = rng.choice(["a", "ab", "abc", "a/", "a \u00e9"])
@@ -241,6 +242,7 @@ def test_a_secret_in_words_is_not_found_across_them() -> None:
     assert redactor(word="passport").redact("pass port").count == 0
 
 
+@tries(400)
 @given(PRINTABLE, PRINTABLE, st.lists(st.integers(0, 60), max_size=4))
 def test_no_secret_survives_in_any_text_around_it(secret: str, around: str, cuts: list[int]) -> None:
     text = around
@@ -249,6 +251,7 @@ def test_no_secret_survives_in_any_text_around_it(secret: str, around: str, cuts
     assert secret not in redactor(s=secret).redact(text).text.replace("[REDACTED:s]", "\x00")
 
 
+@tries(400)
 @given(st.lists(PRINTABLE, min_size=2, max_size=5, unique=True), st.data())
 def test_of_several_secrets_mixed_together_none_survives(secrets: list[str], data: st.DataObject) -> None:
     parts = data.draw(st.lists(st.sampled_from([*secrets, " ", "-"]), max_size=8))
@@ -277,6 +280,7 @@ VALUES = st.recursive(
 )
 
 
+@tries(400)
 @given(VALUES)
 def test_json_without_a_secret_is_left_alone_and_any_other_redacted_text_by_text(value: Any) -> None:
     known = redactor(crm=SECRET)

@@ -29,6 +29,7 @@ from memory.text.matching import search_form
 from memory.text.search_words import sought, stems_of, words_of
 from memory.wire import instant
 from tests import building
+from tests.budgets import tries
 from tests.building import write_each
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
@@ -517,6 +518,7 @@ def indexed_positions(owner: TenantScope) -> list[int]:
 TEXTS = st.text(alphabet=st.sampled_from("aAbÜßé1.9-@ \n東京都สื🎉'\"*&|!:()_"), max_size=40)
 
 
+@tries()
 @given(TEXTS, st.data())
 def test_a_stretch_of_a_text_that_begins_with_a_word_is_found_in_it(text: str, data: Any) -> None:
     folded = search_form(text)
@@ -528,6 +530,7 @@ def test_a_stretch_of_a_text_that_begins_with_a_word_is_found_in_it(text: str, d
         assert all(literal in folded for literal in asked.literals)
 
 
+@tries()
 @given(TEXTS)
 def test_words_stand_in_their_text_and_hold_no_sign(text: str) -> None:
     folded = search_form(text)

@@ -10,11 +10,11 @@ from itertools import permutations
 from uuid import UUID
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.text.similarity import Reading, Reconciliation, Signatures, Statement, packed, reconcile, resolved
-from tests.budgets import cpu_within, examples
+from tests.budgets import cpu_within, tries
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 
@@ -582,14 +582,14 @@ corpora = st.lists(st.tuples(anything, st.integers(0, 3), st.booleans(), tags), 
 )
 
 
-@settings(max_examples=examples(150), deadline=None)
+@tries(150)
 @given(corpora)
 def test_a_second_time_changes_nothing(corpus: list[Statement]) -> None:
     once = left(corpus, reconcile(corpus))
     assert reconcile(once) == Reconciliation((), ())
 
 
-@settings(max_examples=examples(100), deadline=None)
+@tries(100)
 @given(corpora, st.randoms(use_true_random=False))
 def test_the_order_in_which_they_come_is_nothing_to_it(corpus: list[Statement], chance: random.Random) -> None:
     shuffled = list(corpus)
@@ -597,7 +597,7 @@ def test_the_order_in_which_they_come_is_nothing_to_it(corpus: list[Statement], 
     assert reconcile(shuffled) == reconcile(corpus)
 
 
-@settings(max_examples=examples(100), deadline=None)
+@tries(100)
 @given(corpora)
 def test_each_statement_ends_in_one_place_and_protected_ones_where_they_were(corpus: list[Statement]) -> None:
     found = reconcile(corpus)
@@ -610,7 +610,7 @@ def test_each_statement_ends_in_one_place_and_protected_ones_where_they_were(cor
     assert all(merge.survivor in alive | superseded for merge in found.merges)
 
 
-@settings(max_examples=examples(60), deadline=None)
+@tries(60)
 @given(corpora, corpora)
 def test_signatures_find_all_that_a_new_statement_could_meet(known: list[Statement], new: list[Statement]) -> None:
     known = left(known, reconcile(known))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from memory.host import registry
@@ -20,7 +20,7 @@ from proposals import artifacts
 from proposals.api.serializers import MAX_BODY
 from proposals.models import Kind, Proposal
 from tests import building
-from tests.budgets import examples
+from tests.budgets import tries
 from tests.building import undone
 
 pytestmark = pytest.mark.django_db
@@ -264,7 +264,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
+@tries(40, suppress_health_check=list(HealthCheck))
 @given(author=STRINGS, default=VALUES, gap=SPACE)
 def test_any_json_in_any_form_is_installed_as_it_was_written(author: str, default: str, gap: str) -> None:
     one = f'{{"name":"x","type":"object","required":false,"defaultValue":{gap}{default}}}'

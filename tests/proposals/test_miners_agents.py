@@ -5,12 +5,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from proposals.learning.miners.traces import Finding, InstalledAgent, NodeTrace, Origin, RunTrace, Traces
 from tests import mining
-from tests.budgets import examples
+from tests.budgets import tries
 from tests.mining import NOW, READ, RECALL, REMEMBER, WRITE, agent, found, node, run
 
 KIND = "agent-pack"
@@ -178,7 +178,7 @@ def test_what_an_agent_was_told_is_in_no_rationale() -> None:
 TOOLS = st.lists(st.sampled_from([READ, WRITE, FILES]), max_size=2)
 
 
-@settings(max_examples=examples(40), deadline=None)
+@tries(40)
 @given(st.lists(st.tuples(TOOLS, st.booleans()), max_size=26), st.booleans(), st.integers(0, 1000))
 def test_the_order_of_rows_changes_nothing(work: list[tuple[list[str], bool]], declared: bool, seed: int) -> None:
     nodes = [refused(*tools) if failed else used(*tools) for tools, failed in work]

@@ -6,13 +6,13 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.host import cron
 from proposals.learning.miners.traces import Finding, Firing, InstalledSchedule, Origin, RunTrace, Traces
 from tests import mining
-from tests.budgets import examples
+from tests.budgets import tries
 from tests.mining import found, run
 
 KIND = "automation"
@@ -210,7 +210,7 @@ def test_inputs_that_no_artifact_may_have_are_left_alone() -> None:
         assert automations(seen(*started([0, 1, 2, 3], inputs={"bad": bad}))) == []
 
 
-@settings(max_examples=examples(60), deadline=None)
+@tries(60)
 @given(st.lists(st.tuples(st.integers(0, 20), st.sampled_from(["09:00", "09:10", "09:25", "17:00", "23:55", "00:05"]))),
        st.integers(0, 1000))  # fmt: skip
 def test_the_order_of_rows_changes_nothing(when: list[tuple[int, str]], seed: int) -> None:

@@ -5,13 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from proposals.learning import miners
 from proposals.learning.miners.traces import Finding, NodeTrace, RunTrace, Traces
 from tests import mining
-from tests.budgets import examples
+from tests.budgets import tries
 from tests.mining import COMPOSE, READ, RECALL, REMEMBER, WRITE, found, node, run
 
 KIND = "workflow-chain-pack"
@@ -216,7 +216,7 @@ KINDS = st.sampled_from([RECALL, COMPOSE, REMEMBER, "core.approvalGate"])
 ROWS = st.lists(st.tuples(KINDS, st.sampled_from(["x", "y", "{{z}}"])), min_size=2, max_size=5)
 
 
-@settings(max_examples=examples(40), deadline=None)
+@tries(40)
 @given(st.lists(ROWS, min_size=1, max_size=6), st.integers(0, 1000))
 def test_the_order_of_rows_changes_nothing(kinds: list[list[tuple[str, str]]], seed: int) -> None:
     nodes = [tuple(node(f"n{at}", name, {"v": value}) for at, (name, value) in enumerate(row)) for row in kinds]

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from openwop_console.runtime.expressions import PLACEHOLDER
@@ -13,7 +13,7 @@ from proposals.learning.miners import evidence, sentences
 from proposals.learning.miners.prompts import extended
 from proposals.learning.miners.traces import Correction, Finding, RunTrace, Traces
 from tests import mining
-from tests.budgets import examples
+from tests.budgets import tries
 from tests.mining import NOW, correction, found, prompt, reading, run
 
 KIND = "prompt-template"
@@ -248,13 +248,13 @@ def test_versions_count_on_and_leave_out_those_that_were_there() -> None:
     assert evidence.next_minor("1.0") == evidence.next_patch("x") == ""
 
 
-@settings(max_examples=examples(300), deadline=None)
+@tries(300)
 @given(st.text(alphabet="{} ax\n\u202e", max_size=30))
 def test_whatever_is_escaped_holds_no_placeholder(text: str) -> None:
     assert not PLACEHOLDER.search(extended("", "Known:", sentences.escaped(sentences.cleaned(text))))
 
 
-@settings(max_examples=examples(30), deadline=None)
+@tries(30)
 @given(
     st.lists(st.sampled_from([SENTENCE, "Be kind.", "be KIND", "Never be kind.", "{{x}}"]), max_size=14), st.integers()
 )
