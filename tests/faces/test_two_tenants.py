@@ -58,6 +58,7 @@ def seams_are_open(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """And do not wait: no worker will come."""
     settings.OPENWOP_TEST_SEAM_ENABLED = True
     monkeypatch.setattr("openwop_console.test_seams.runs.PATIENCE_S", 0)
+    monkeypatch.setattr("openwop_console.test_seams.runs.DISPATCH_WAIT_S", 0)
 
 
 def everything_of(world: World) -> dict[str, list[dict[str, Any]]]:
