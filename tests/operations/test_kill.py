@@ -303,19 +303,21 @@ class Story:
         return str(self.order("dreams", dreaming.DISTILL, ARCHIVE)["archiveChecksum"])
 
 
-def until(holds: Callable[[], Any], otherwise: str, seconds: float = 90, every: float = 0.1) -> None:
-    """Asked ``EAGERLY`` where what is to be interrupted would soon be over: an answer costs as much as what it is
-    about."""
+def until(holds: Callable[[], Any], otherwise: str, seconds: float = 90, every: float = 0.1) -> Any:
+    """What it holds in the end. Asked ``EAGERLY`` where what is to be interrupted would soon be over: an answer costs as
+    much as what it is about."""
     deadline = time.monotonic() + seconds
-    while not holds():
+    while not (found := holds()):
         assert time.monotonic() < deadline, otherwise
         time.sleep(every)
+    return found
 
 
 def holder(console: ConsoleProcess, which: str) -> psutil.Process:
     """The worker that has taken the pass."""
-    until(lambda: console.shell(HOLDER.format(which)), "nobody takes the pass", every=EAGERLY)
-    return psutil.Process(int(console.shell(HOLDER.format(which))))
+    return psutil.Process(
+        int(until(lambda: console.shell(HOLDER.format(which)), "nobody takes the pass", every=EAGERLY))
+    )
 
 
 def freeze(console: ConsoleProcess, worker: psutil.Process) -> None:
