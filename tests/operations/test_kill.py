@@ -304,8 +304,8 @@ class Story:
 
 
 def until(holds: Callable[[], Any], otherwise: str, seconds: float = 90, every: float = 0.1) -> Any:
-    """What it holds in the end. Asked ``EAGERLY`` where what is to be interrupted would soon be over: an answer costs as
-    much as what it is about."""
+    """What it comes to. Asked ``EAGERLY`` where what is to be interrupted would soon be over: an answer costs as much
+    as what it is about."""
     deadline = time.monotonic() + seconds
     while not (found := holds()):
         assert time.monotonic() < deadline, otherwise
