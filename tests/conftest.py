@@ -66,8 +66,8 @@ def closed_seams():
 @pytest.fixture(autouse=True)
 def no_thread_of_another_test_goes_on() -> Iterator[None]:
     """A thread that serves a request of a test begins without the open connection that such a thread of an earlier
-    test has left. The thread that tells readers of streams ends when nobody waits, and its connection with it: it would
-    look into the database of a test that has none."""
+    test has left. The thread that notifies readers of streams, and its connection, end with the last reader: a later
+    test, which may have no database, does not begin before."""
     while request_slots._kept:
         request_slots._kept.pop().close()
     yield

@@ -315,9 +315,8 @@ def until(holds: Callable[[], Any], otherwise: str, seconds: float = 90, every: 
 
 def holder(console: ConsoleProcess, which: str) -> psutil.Process:
     """The worker that has taken the pass."""
-    return psutil.Process(
-        int(until(lambda: console.shell(HOLDER.format(which)), "nobody takes the pass", every=EAGERLY))
-    )
+    pid = until(lambda: console.shell(HOLDER.format(which)), "no worker takes the pass", every=EAGERLY)
+    return psutil.Process(int(pid))
 
 
 def freeze(console: ConsoleProcess, worker: psutil.Process) -> None:
