@@ -22,6 +22,7 @@ LABELS = {
     "reject": "Reject",
     "override": "Override",
 }
+NOT_REQUESTED = "no approval is requested; request it first"
 CAST: dict[str, str] = {
     Decision.GRANTED: "approved",
     Decision.REJECTED: "rejected",
@@ -80,8 +81,12 @@ def bar(scope: TenantScope, detail: Detail, *, blocked: str, now: datetime) -> B
     refusals = {**refusals, "revise": voids}  # a gate under way may be voided by it
     why = {action: _why_not(action, refusal, scope, detail, now) for action, refusal in refusals.items()}
     why["approve"] = why["decide"]
-    for leads_to_installation in ("apply", "approve", "override"):
-        why[leads_to_installation] = why[leads_to_installation] or blocked
+    if blocked:
+        for leads_to_installation in ("apply", "approve", "override"):
+            if why[leads_to_installation] in ("", NOT_REQUESTED):
+                why[leads_to_installation] = blocked
+        if why["decide"] == NOT_REQUESTED:
+            why["decide"] = NOT_REQUESTED.partition(";")[0]  # it cannot be requested
     return Bar(why, list(_hindrances(why, _buttons(detail, now))), not isinstance(refusals["archive"], Forbidden))
 
 
@@ -139,9 +144,7 @@ def _state_in_words(refusal: Refusal) -> str:
         return "the approval request has expired"
     if refusal.details.get("gateState"):
         return "the approval request is decided already"
-    return (
-        "no approval is requested; request it first" if refusal.message.startswith("No approval is requested") else ""
-    )
+    return NOT_REQUESTED if refusal.message.startswith("No approval is requested") else ""
 
 
 def restates(detail: Detail, duplicate: Duplicate) -> str:

@@ -94,7 +94,9 @@ def test_the_artifact_tab_says_that_it_could_be_installed_now_or_why_not(ada: Cl
     shown = body_of(ada.get(page_of(made)))
     assert "Overtaken: <code hx-disable>prompt:triage.summary@1.0.0</code> was installed after revision 1" in shown
     assert "It cannot be installed as it is." in shown
-    assert "<strong>Request approval:</strong> prompt:triage.summary@1.0.0 has been installed already" in shown
+    assert (
+        "<strong>Approve, Request approval, Override:</strong> prompt:triage.summary@1.0.0 has been installed" in shown
+    )
     assert "vertaken" not in body_of(ada.get(page_of(taken)))
     assert body_of(ada.get("/proposals")).count("overtaken</span>") == 1
     listed = json.loads(body_of(ada.get("/proposals?format=json")))["proposals"]
