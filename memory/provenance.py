@@ -46,6 +46,12 @@ class VerdictKind(StrEnum):
     NOT_OBSERVABLE = "not-observable"
 
 
+def is_run_summary(run: Run, tags: Collection[str]) -> bool:
+    """Whether a write that names no node is what the host leaves at the end of a run that it executes. A correction
+    keeps the tag, on a run of its own, and an agent elsewhere may write it."""
+    return RUN_SUMMARY in tags and not (run.system or run.external)
+
+
 @dataclass(frozen=True, slots=True)
 class Write:
     """One recorded write: its place on its run's log."""
@@ -60,8 +66,7 @@ class Write:
 
     @property
     def is_run_summary(self) -> bool:
-        """Whether the host wrote this at the end of the run; what a node writes under that tag names the node."""
-        return not self.node_id and RUN_SUMMARY in self.tags
+        return is_run_summary(self.run, self.tags)
 
     @property
     def run_id(self) -> str:

@@ -12,6 +12,7 @@ from django import template
 from django.utils.safestring import SafeString
 
 from memory.host import ids
+from memory.provenance import is_run_summary
 from memory.templatetags.memory_words import away, is_soon, last_part, page_of
 from memory.views.ledger import TABLE
 from openwop_console.templatetags.console import (
@@ -247,7 +248,7 @@ def writer(entry: "MemoryEntry") -> SafeString:
         return markup(OVER_OPENINTENT, show_bidi(name), mark, short, task)
     if entry.node_id:
         return markup("<code>{}</code>", show_bidi(entry.node_id))
-    if entry.run.system or "run-summary" in entry.tags:
+    if entry.run.system or is_run_summary(entry.run, entry.tags):
         return markup(HOST, icon_of("server"))
     return markup(UNATTRIBUTED, icon_of("circle-question-mark"))
 

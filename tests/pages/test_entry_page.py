@@ -11,7 +11,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memory import provenance, run_timeline
+from memory import corrections, external_runs, provenance, run_timeline
+from memory.entry_drafts import EntryDraft
 from memory.host import ids, pages, runs
 from memory.host.models import Run
 from memory.host.runs import RunOrder
@@ -67,6 +68,25 @@ def test_a_write_of_the_host_has_no_node_by_design(ada: Client) -> None:
 
 def test_a_write_that_named_no_node_is_unattributed(ada: Client) -> None:
     assert "this write named no node" in page(ada, written(node_id=None))
+
+
+def test_whoever_else_writes_under_the_tag_of_a_run_summary_is_not_the_host_at_the_end_of_a_run(ada: Client) -> None:
+    owner, now = building.scope(), timezone.now()
+    building.execute(owner, "conformance-noop")
+    summary = MemoryEntry.objects.get(memory_ref="runs/conformance-noop")
+    by_node = building.remember("acme", "by a node", tags=list(summary.tags)).entries[0]
+    draft = EntryDraft("by an agent elsewhere", tuple(summary.tags))
+    elsewhere = ids.wire("mem", external_runs.write_entry(owner, "notes", draft, None, now=now).id)
+    corrected = corrections.correct(owner, summary.id, content="Better words.", now=now)
+    shown = {
+        by_node: "<code>remember-1</code>",
+        elsewhere: "this write named no node",
+        ids.wire("mem", corrected.id): "Host writer: correction by a person",
+    }
+    for mem_id, writer in shown.items():
+        assert writer in page(ada, mem_id), writer
+        assert "at the end of that run" not in page(ada, mem_id), writer
+    assert "unattributed" in body_of(ada.get("/memory?ref=notes&q=elsewhere"))
 
 
 def test_integrity_is_there(ada: Client) -> None:
