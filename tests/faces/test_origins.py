@@ -244,6 +244,14 @@ def test_what_two_keys_write_without_agent_and_run_stands_on_two_runs_that_neith
         assert one.send(path, {}).status_code == 200
 
 
+def test_what_two_keys_of_one_agent_write_without_run_stands_on_one_run_that_either_ends(client: Client) -> None:
+    one, other = (Agent(client, role="agent", agents=("billing-01",)) for _ in range(2))
+    run_id = one.run_of(one.wrote())
+    assert other.run_of(other.wrote()) == run_id
+    assert other.send(f"/v1/host/console/external-runs/{run_id}:end", {}).status_code == 200
+    assert one.run_of(one.wrote()) != run_id
+
+
 def test_a_run_that_was_opened_takes_the_writes_that_name_it_and_ends_when_told(agent: Agent) -> None:
     opened = agent.send("/v1/host/console/external-runs", {"system": "langgraph", "runId": "run-7"})
     assert opened.status_code == 201
