@@ -184,6 +184,19 @@ def test_every_write_of_an_entry_has_its_own_origin_and_the_last_decides(agent: 
     assert last["verdict"] != "stated"
 
 
+def test_the_ledger_of_a_run_elsewhere_has_the_entries_that_it_wrote_last(agent: Agent) -> None:
+    """The entry itself stands on the log of its agent's memory."""
+    origins = [{"system": "langgraph", "runId": number} for number in ("1", "2")]
+    entry = [agent.put({"n": n}, origin=each).json()["id"] for n, each in enumerate(origins)][-1]
+    first, last = (each["runId"] for each in agent.provenance(entry)["writes"])
+
+    def written_by(run_id: str) -> list[str]:
+        found = agent.ask("GET", f"/v1/host/console/memory?runId={run_id}").json()["entries"]
+        return [each["id"] for each in found]
+
+    assert (written_by(first), written_by(last)) == ([], [entry])
+
+
 def test_an_origin_alone_changes_nothing(agent: Agent) -> None:
     entry = agent.put({"n": 1}).json()
     path = f"/api/v1/memory/{entry['id']}"
