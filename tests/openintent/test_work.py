@@ -225,6 +225,16 @@ def test_an_agent_registers_beats_and_dies(served: Served) -> None:
         assert client.get_agent_record(agent).status.value == "dead"
         assert agent in {each.agent_id for each in client.list_agents(status="dead", role_id="clerk")}
         assert client.register_agent(agent).status.value == "active"
+        assert client.update_agent_status(agent, "draining")["status"] == "draining"
+    with served.http(agent) as raw:
+        told = [(each["type"], each["data"]) for each in raw.get(f"/api/v1/agents/{agent}/events").json()]
+    own = {"agent_id": agent}
+    assert told == [
+        ("agent.registered", own),
+        ("agent.dead", own | {"from": "active", "to": "dead"}),
+        ("agent.registered", own),
+        ("agent.status_changed", own | {"from": "active", "to": "draining"}),
+    ]
     with served.http(served.agent("stranger"), bound=True) as raw:
         assert raw.patch(f"/api/v1/agents/{agent}/status", json={"status": "dead"}).status_code == 403
 
