@@ -1,5 +1,6 @@
 """Forget reaches all that OpenIntent keeps; the log stays, and says what is missing (R69)."""
 
+import base64
 from datetime import timedelta
 from typing import Any
 
@@ -259,6 +260,15 @@ def test_a_namespace_that_is_called_like_the_subject_is_called_otherwise_and_is_
     names = sorted(Namespace.objects.values_list("name", flat=True))
     assert names[1:] == ["kept"]
     assert names[0].startswith("forgotten-")
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("part", ["namespace", "key"])
+def test_the_whole_name_in_base64_in_a_namespace_or_a_key_is_surely_the_subject(acme: TenantScope, part: str) -> None:
+    """Search form has no capitals, so it shows no base64."""
+    for name, exact, suspected in ((f"jo{MARTA}", 0, 1), (MARTA, 1, 1)):
+        remembered(acme, {"n": 1}, **{part: base64.b64encode(name.encode()).decode()})
+        assert holding(preview(acme), "memory entries") == (exact, suspected)
 
 
 @pytest.mark.engines
