@@ -248,6 +248,23 @@ def test_only_an_owner_forgets() -> None:
             preview(building.scope(role=role))
 
 
+def test_only_who_may_forget_finds_who_was_forgotten() -> None:
+    now, auditor = timezone.now(), building.scope(role="auditor")
+    lists: list[Callable[[], object]] = [
+        lambda: forget_plans.find(auditor, None),
+        lambda: forget_plans.newest(auditor),
+        lambda: list(forget_plans.export_requests(auditor)),
+        lambda: forget_plans.request_that_removed(auditor, now),
+        lambda: forget_plans.unfinished(auditor),
+        lambda: forget_plans.awaiting_second(auditor, now=now),
+        lambda: forget_plans.with_undecided(auditor),
+        lambda: forget_plans.previews_to_decide(auditor, now=now),
+    ]
+    for look in lists:
+        with pytest.raises(Forbidden, match="memory:forget"):
+            look()
+
+
 def test_a_confirmation_that_is_not_one_or_comes_too_late_erases_nothing() -> None:
     acme = building.scope()
     building.write_each(acme, MARTA)
