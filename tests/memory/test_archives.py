@@ -459,6 +459,23 @@ def test_a_source_that_a_person_ticks_takes_its_archive_along() -> None:
     assert (done.state, fresh(made).withdrawn_because) == (ForgetState.FORGOTTEN, "forgotten")
 
 
+def test_an_archive_that_went_for_another_reason_meanwhile_is_not_distilled_anew_by_a_forget() -> None:
+    acme, now = building.scope(), timezone.now()
+    lost = archiving.distilled("acme", f"{MARTA} called")
+    withdrawn = archiving.distilled("acme", "nothing of her", memory_ref="other")
+    building.write_each(acme, "somebody else")
+    building.write_each(acme, "somebody else", memory_ref="other")
+    found = execution.preview(acme, [MARTA], now=now)
+    asked = execution.confirm(acme, found.request.id, typed=MARTA, reason="ticket 17", ticked=set(), now=now)
+    archives.withdraw_for_person(acme, withdrawn.id, reason="wrong", distil_anew=False, now=timezone.now())
+    done = execution.execute(acme.tenant_id, asked.id, holder="test/1", now=timezone.now(), clock=timezone.now)
+    assert done
+    assert (fresh(lost).state, fresh(withdrawn).state) == ("withdrawn", "withdrawn")
+    assert [each["id"] for each in done.receipt["archivesWithdrawn"]] == [ids.wire("arc", lost.id)]
+    assert len(done.receipt["distilledAnewBy"]) == 1
+    assert [row.memory_ref for row in Pass.objects.filter(kind=archives.DISTILL)] == ["notes"]
+
+
 def test_an_earlier_archive_that_goes_leaves_the_current_one_as_it_is() -> None:
     acme = building.scope()
     old = archiving.distilled("acme", f"once {MARTA} called")
