@@ -191,6 +191,14 @@ def test_only_what_is_new_is_looked_at_and_only_so_much_of_it(desk: Desk, monkey
     assert len(desk.look()) == 1
 
 
+def test_how_far_one_ref_was_looked_at_says_nothing_of_another(desk: Desk) -> None:
+    desk.say(KEPT, HELD, memory_ref="other")
+    desk.consolidate("other")
+    desk.say("The lift is out of order.")
+    assert desk.look() == []
+    assert len(desk.look("other")) == 1
+
+
 def test_what_is_about_two_people_is_not_offered(desk: Desk) -> None:
     desk.say(KEPT, subject="marta")
     desk.say(HELD, subject="hannes")
