@@ -302,6 +302,16 @@ def _rows_in(file: Path, table: str, folder: Path) -> int:
             return int(copy.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
 
 
+def test_a_file_whose_manifest_has_another_form_is_no_backup(tmp_path: Path) -> None:
+    whole = {"manifest": {"format": backups.FORMAT}, "signature": "c2ln", "keyId": "k"}
+    forms = [7, [], {}, *({**whole, name: 7} for name in ("manifest", "signature")), {**whole, "manifest": {}}]
+    for form in (*map(json.dumps, forms), "{", "[" * 100_000):
+        with zipfile.ZipFile(file := tmp_path / "other.zip", "w") as archive:
+            archive.writestr(backups.MANIFEST, form)
+        with pytest.raises(backups.BackupRefused, match="is not a backup of a console"):
+            backups.restore(file, with_journal=False, clock=timezone.now)
+
+
 @pytest.mark.django_db
 def test_a_backup_of_another_migration_state_is_refused_by_the_side_that_is_behind(tmp_path: Path) -> None:
     described = backups._described(Mark(0, ""), timezone.now())
