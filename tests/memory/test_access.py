@@ -20,6 +20,7 @@ from memory.host import access, api_keys, ids, operators, tenancy
 from memory.host.errors import Conflict, Forbidden, KeyRevoked, LastOwner, Unauthenticated
 from memory.host.models import ApiKey, AuditRecord, Membership, Operator
 from openwop_console.management.base import administrator_scope
+from openwop_console.management.commands import list_api_keys
 from tests import building
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engines]
@@ -234,7 +235,7 @@ def test_a_rotated_key_is_the_same_key_under_a_new_secret() -> None:
     assert list(actions) == ["key.created", "key.rotated", "key.revoked"]
 
 
-def test_commands_list_what_was_given_and_take_it_back() -> None:
+def test_commands_list_what_was_given_and_take_it_back(monkeypatch: pytest.MonkeyPatch) -> None:
     building.operator(role="owner", email=ADA)
     building.tenant("globex")
     manage("create_operator", ADA, tenant="globex", role="owner")
@@ -249,6 +250,12 @@ def test_commands_list_what_was_given_and_take_it_back() -> None:
     manage("revoke_api_key", ids.wire("key", key.id))
     assert "revoked" in manage("list_api_keys", tenant="acme")
     assert ids.wire("key", key.id) not in manage("list_api_keys", tenant="globex")
+    assert "The newest" not in manage("list_api_keys", tenant="acme")
+    monkeypatch.setattr(list_api_keys, "MOST", 1)
+    manage("create_api_key", tenant="acme", role="viewer", name="later")
+    cut = manage("list_api_keys", tenant="acme")
+    assert ("later" in cut, ids.wire("key", key.id) in cut) == (True, False)
+    assert "The newest 1 of 2; the API lists the others." in cut
     building.operator(role="viewer", email="ben@acme.example")
     manage("set_operator_role", "Ben@acme.example", tenant="acme", role="author")
     manage("deactivate_operator", "ben@acme.example", tenant="acme")
