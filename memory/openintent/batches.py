@@ -347,7 +347,7 @@ def _stored(caller: Caller, plan: _Plan, now: datetime) -> Outcome:
 
 
 def _is_sealed(target: Target) -> bool:
-    given = target.place is not None and target.row is None and target.place.is_sealed
+    given = target.place is not None and target.place.is_sealed
     return given or target.item.named.get("sensitivity") in SEALED or (target.row is not None and target.row.is_sealed)
 
 
