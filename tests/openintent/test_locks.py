@@ -7,10 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
-from django.db import connections
+from django.db import OperationalError, connections, transaction
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
@@ -21,7 +22,7 @@ from memory.host.models import AuditRecord
 from memory.ledger.entries import AddressedValue
 from memory.models import Archive, Namespace
 from memory.models.address import EntryAddress
-from memory.openintent import batches, entries, work, workflow_file
+from memory.openintent import batches, entries, namespaces, work, workflow_file
 from memory.openintent.access import Caller
 from memory.openintent.batches import Item
 from memory.openintent.work.rows import NewIntent
@@ -147,6 +148,30 @@ def test_R83_a_batch_and_an_import_lock_their_namespaces_in_one_order(meeting: M
     assert "deadlock" not in str(done), done
     assert not isinstance(done["import"], Exception), done
     assert Namespace.objects.of(caller.tenant_id).filter(name="a-new").count() == 1
+
+
+def test_R38_of_two_that_make_a_namespace_at_once_the_second_holds_it_too_until_it_is_done(meeting: Meeting) -> None:
+    callers = {name: Caller(building.scope(role="agent"), name) for name in ("one", "two")}
+    for thread in callers:
+        meeting.behind("memory.openintent.namespaces.lock_namespace", thread)
+
+    def seen_from_outside() -> str:
+        try:
+            with transaction.atomic():
+                rows = Namespace.objects.of(callers["one"].tenant_id).select_for_update(nowait=True)
+                return "free" if rows.filter(name="new").exists() else "not there"
+        except OperationalError:
+            return "held"
+        finally:
+            connections.close_all()
+
+    def make_it(caller: Caller) -> str:
+        with transaction.atomic(), ThreadPoolExecutor(1) as outside:
+            namespaces.lock_namespaces(caller, ["new"], now=timezone.now())
+            return outside.submit(seen_from_outside).result()
+
+    done = meeting.run(**{name: partial(make_it, caller) for name, caller in callers.items()})
+    assert sorted(done.values()) == ["held", "not there"]
 
 
 def test_R31_a_lapsed_key_and_an_eviction_are_locked_together(meeting: Meeting, settings: Settings) -> None:
