@@ -1,6 +1,7 @@
 """The gate: votes about one digest, who casts them, and what the activation run makes of them."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from memory.host.interrupts import InterruptNotFound
 from memory.host.models import ArtifactKind, Run
 from memory.host.registry import Artifact
 from openwop_console.runtime import workflows
-from proposals import activation, lifecycle, review, revisions
+from proposals import activation, comments, lifecycle, review, revisions, rules
 from proposals import gate as gates
 from proposals.drafts import Change
 from proposals.models import Proposal, Revision
@@ -177,6 +178,34 @@ def test_a_principal_without_the_permission_does_not_vote(role: str) -> None:
         proposing.decide(made, gate, by=building.scope(role=role))
     assert refused.value.details == {"requiredScope": "approvals:respond"}
     assert actions(made)[-1] == "authorization.denied"
+
+
+def test_each_refused_step_is_on_record_by_its_name_and_on_the_run_of_the_gate_by_its_permission() -> None:
+    viewer, made, now = building.scope(role="viewer"), proposing.propose(), timezone.now()
+    gate = opened(made)
+    run = proposing.advance(gate)
+    seen: dict[str, Any] = {"revision": 1, "sha256": gate.sha256}
+    steps: dict[str, Callable[[], object]] = {
+        "revise": lambda: lifecycle.revise(viewer, made.id, Change(title="Second"), now=now),
+        "apply": lambda: lifecycle.ask_to_apply(viewer, made.id, now=now),
+        "decide": lambda: proposing.decide(made, gate, by=viewer),
+        "override": lambda: lifecycle.override(viewer, made.id, **seen, reason="because", now=now),
+        "withdraw": lambda: lifecycle.withdraw(viewer, made.id, now=now),
+        "reject": lambda: lifecycle.reject(viewer, made.id, now=now),
+        "archive": lambda: lifecycle.archive(viewer, made.id, now=now),
+        "comment": lambda: comments.add(viewer, made.id, "a word", now=now),
+    }
+    for step in steps.values():
+        with pytest.raises(Forbidden, match="This needs the permission"):
+            step()
+    target = ids.wire("prop", made.id)
+    denied = [each for each in audit.newest(made.tenant_id) if each.action == "authorization.denied"]
+    assert {each.target for each in denied} == {target}
+    assert sorted(each.details["action"] for each in denied) == sorted(f"proposal.{name}" for name in steps)
+    told = [event for event in event_log.read(run.tenant_id, run.id) if event.type == "authorization.decided"]
+    assert [(event.payload["action"], event.payload["resource"]) for event in told] == [
+        (rules.scope_for(name), target) for name in steps
+    ]
 
 
 def test_a_key_bound_to_agents_decides_nothing_whatever_its_role() -> None:
