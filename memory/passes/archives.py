@@ -285,8 +285,7 @@ def store(
 @transaction.atomic
 def reinstate(archive: Archive) -> None:
     """Make the archive the current one of its ref again, because exactly its work was requested. Raises ``Conflict``
-    when it was withdrawn meanwhile."""
-    access.lock_tenant(archive.tenant_id)
+    when it was withdrawn meanwhile. The caller holds the lock of the tenant."""
     _supersede(archive.tenant_id, archive.memory_ref)
     rows = Archive.objects.written_by(WRITER).filter(tenant_id=archive.tenant_id, id=archive.id)
     if rows.exclude(state=ArchiveState.WITHDRAWN).update(state=ArchiveState.CURRENT) != 1:
