@@ -390,6 +390,19 @@ def test_an_attempt_under_way_ends_by_itself_though_its_webhook_has_failed(clock
     assert [each.state for each in rows_of(webhook)] == ["pending", "failed"]
 
 
+def test_what_waits_for_a_webhook_that_has_failed_is_given_up_without_an_attempt(
+    sender: WebhookSender, clock: Clock
+) -> None:
+    webhook = hooks.subscribe(EVENT)
+    happen()
+    webhooks.fan_out(now=clock())
+    webhooks.mark_failed(webhook.tenant_id, webhook.id, now=clock())
+    hooks.send_all(sender)
+    assert [(each.state, each.attempts) for each in rows_of(webhook)] == [("pending", 0)]
+    webhooks.sweep(now=clock())
+    assert [(each.state, each.code, each.attempts) for each in rows_of(webhook)] == [("failed", webhooks.GIVEN_UP, 0)]
+
+
 def test_what_a_worker_that_died_had_in_hand_is_sent_by_another_under_the_same_id(
     receivers: Callable[..., Receiver], sender: WebhookSender, clock: Clock
 ) -> None:
