@@ -136,6 +136,17 @@ def test_C13_without_its_told_end_an_entry_ends_by_a_lifetime_that_counts_from_i
     )
 
 
+@pytest.mark.django_db
+def test_C13_an_entry_that_had_no_end_ends_by_the_lifetime_that_it_is_given_later() -> None:
+    caller, later = Caller(building.scope(), "owner"), START + timedelta(hours=3)
+    for ttl in ("", "task_lifetime"):
+        place = Address(Tier.EPISODIC, "owner", "ns", f"k-{ttl}", ttl=ttl)
+        row = entries.create(caller, AddressedValue(place, {"n": 1}), now=START)
+        assert row.entry.expires_at is None
+        changed = entries.update(caller, row.id, 1, {"ttl": "duration:PT1H"}, now=later)
+        assert changed.entry.expires_at == later + timedelta(hours=1), ttl
+
+
 def test_R62_a_lapsed_entry_is_nowhere_before_anything_has_removed_it(served: Served) -> None:
     agent = served.agent()
     with served.client(agent) as client:
