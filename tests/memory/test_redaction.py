@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory.text.encodings import broken_runs, forms_of
@@ -65,6 +65,7 @@ def test_many_lengths_of_one_repetition_cost_a_repetitive_text_no_more_than_one(
 
 @tries(400)
 @given(st.text("ab", min_size=1, max_size=40), st.integers(1, 300), st.text("ab", max_size=30))
+@example("its beginning-", 3, "and then no more: " + "".join(map(str, range(50))))
 def test_no_part_of_a_secret_that_repeats_itself_is_left_behind(unit: str, times: int, tail: str) -> None:
     value = unit * times + tail
     if len(value) >= MIN_LENGTH:
