@@ -300,7 +300,8 @@ def test_a_person_with_an_account_accepts_an_invitation_signed_in_and_once(ada: 
     assert visitor.get("/settings/operators").status_code == 403, "as a viewer of Acme"
     assert [visitor.get(link).status_code, visitor.post(link).status_code] == [404, 404]
     assert [each.actor for each in told("operator.invitation_accepted")] == [operator_url(both).rpartition("/")[2]]
-    assert ada.post(f"{operator_url(both)}/link").status_code == 409
+    refused = ada.post(f"{operator_url(both)}/link")
+    assert (refused.status_code, "has accepted the invitation already" in body_of(refused)) == (409, True)
 
 
 def test_an_invitation_is_withdrawn_and_its_link_renewed_and_only_the_last_link_opens(ada: Client) -> None:
