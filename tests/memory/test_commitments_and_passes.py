@@ -237,6 +237,8 @@ def test_a_commitment_whose_own_entry_is_there_and_names_nobody_stays(desk: Desk
     desk.takes(mine, other, text="When the parcel arrives, tell finance. Zebedee Quux likes tea.", kind="compacted")
     assert desk.forgets("Zebedee Quux").state == "forgotten"
     assert desk.only.predicate["words"]
+    desk.keeps()
+    assert desk.only.predicate["words"], "the review knows whose entry was forgotten"
 
 
 def test_stems_that_may_be_a_name_are_for_a_person_to_decide_when_no_text_is_left(desk: Desk) -> None:
