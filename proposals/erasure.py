@@ -30,6 +30,8 @@ from proposals.models import Proposal, Revision, State
 STAYS_BECAUSE = "Applied proposals stay: runs use what was installed, and the text is the proof of what was approved."
 # Kept for an applied proposal: the ref is made of names in the installed text.
 INSTALLED_AS = frozenset({"installed_ref"})
+# What a proposal says in plain text and does not keep.
+SAID = ("title", "rationale", "closing_reason", "synthesizer_model", "agent_id", "duplicate_of", "uninstalled_ref")
 
 
 # Whether a revision is the installed one: an applied proposal cannot be revised, so it is the last.
@@ -46,7 +48,6 @@ class _NamingProposal:
     goes: bool
     stays: bool
     exact: bool
-    title: str
 
 
 class ProposalTexts:
@@ -55,12 +56,9 @@ class ProposalTexts:
 
     store = "proposals"
     covers: Mapping[str, tuple[str, ...]] = {
-        "proposals_proposal": (
-            "title", "rationale", "evidence", "closing_reason", "synthesizer_model", "agent_id", "duplicate_of",
-            "installed_ref", "uninstalled_ref",
-        ),
+        "proposals_proposal": (*SAID, "evidence", "installed_ref"),
         "proposals_revision": ("title", "rationale", "text", "note"),
-    }  # fmt: skip
+    }
 
     def find(self, tenant_id: UUID, subject: Identifiers) -> Holding:
         found = list(self._mentions(tenant_id, subject))
@@ -78,8 +76,8 @@ class ProposalTexts:
         return {row: ids.wire("prop", row) for row in rows}
 
     def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
-        shown = Proposal.objects.of(tenant_id).filter(id__in=rows).values_list("id", "title", "rationale", "evidence")
-        said = {row: [title, rationale or "", *passages_in(evidence)] for row, title, rationale, evidence in shown}
+        shown = Proposal.objects.of(tenant_id).filter(id__in=rows).values_list("id", "evidence", *SAID)
+        said = {row: [*filter(None, texts), *passages_in(evidence)] for row, evidence, *texts in shown}
         revisions = Revision.objects.of(tenant_id).filter(proposal_id__in=rows)
         for row, text, *more in revisions.values_list("proposal_id", "text", "title", "rationale", "note"):
             said[row] += [*filter(None, more), *passages_in(json.loads(text))]
@@ -116,16 +114,12 @@ class ProposalTexts:
     def _mentions(self, tenant_id: UUID, subject: Identifiers) -> Iterable[_NamingProposal]:
         """Every proposal that names the subject anywhere, oldest first."""
         texts, installed = _texts_of(tenant_id)
-        rows = Proposal.objects.of(tenant_id).order_by("id").values_list(
-            "id", "title", "evidence", "rationale", "closing_reason", "synthesizer_model", "agent_id",
-            "duplicate_of", "uninstalled_ref",
-        )  # fmt: skip
-        for row, title, evidence, *said in rows:
-            texts_of_row = (title, *passages_in(evidence), *filter(None, said), *texts.get(row, ()))
+        for row, evidence, *said in Proposal.objects.of(tenant_id).order_by("id").values_list("id", "evidence", *SAID):
+            texts_of_row = (*passages_in(evidence), *filter(None, said), *texts.get(row, ()))
             stays = is_mentioned(subject.terms, whole_text(installed.get(row, [])))
             goes = mention(subject.terms, whole_text(list(texts_of_row)))
             if goes or stays:
-                yield _NamingProposal(row, bool(goes), stays, goes is Mention.EXACT, title)
+                yield _NamingProposal(row, bool(goes), stays, goes is Mention.EXACT)
 
 
 def _texts_of(tenant_id: UUID) -> tuple[dict[UUID, list[str]], dict[UUID, list[str]]]:

@@ -180,11 +180,9 @@ def going_of(tenant_id: UUID, subject: Identifiers) -> Iterator[Holding]:
 
 def encode_matches(position: int, holdings: Iterable[Holding]) -> bytes:
     """The matches among the entries, to be stored with the request: ids alone."""
-    for each in holdings:
-        if each.store == erasure.ENTRIES:
-            rows = b"".join(row.bytes for row in (*each.erase, *each.suspected))
-            return position.to_bytes(8) + len(each.erase).to_bytes(8) + rows
-    return b""
+    found = next(each for each in holdings if each.store == erasure.ENTRIES)
+    rows = b"".join(row.bytes for row in (*found.erase, *found.suspected))
+    return position.to_bytes(8) + len(found.erase).to_bytes(8) + rows
 
 
 def subject_of(request: ForgetRequest, terms: tuple[str, ...]) -> Identifiers:

@@ -103,6 +103,8 @@ def test_forgetting_over_the_wire_previews_confirms_runs_and_receipts(client: Cl
     confirmed = send(client, "/v1/host/console/forget", body, **headers)
     assert (confirmed.status_code, confirmed.json()["state"]) == (202, "confirmed")
     drain()
+    over = client.get(f"/v1/host/console/forget/previews/{body['previewId']}", **headers).json()
+    assert (over["state"], over["suspects"]) == ("forgotten", [])
     done = client.get(f"/v1/host/console/forget/{confirmed.json()['forgetId']}", **headers).json()
     assert done["state"] == "forgotten"
     assert done["receipt"]["stores"]["memory entries"]["erased"] == 1

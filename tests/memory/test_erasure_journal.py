@@ -80,6 +80,8 @@ def test_a_journal_begun_anew_is_not_that_of_the_backup_however_long_it_is(journ
     record("ada lovelace")
     mark = erasure_journal.mark()
     journal.unlink()
+    with pytest.raises(JournalBroken, match="cannot be read"):
+        erasure_journal.read(mark)
     record("grace hopper")
     record("jean bartik")
 

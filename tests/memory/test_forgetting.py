@@ -981,6 +981,38 @@ def test_a_preview_that_is_not_built_in_time_is_cancelled_and_forgets_its_subjec
     assert built(asked, now + timedelta(hours=2)) is None
 
 
+def test_a_preview_that_is_taken_over_or_lapses_while_it_is_built_leaves_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    acme, now = building.scope(), timezone.now()
+    later, meanwhile, find = now + timedelta(minutes=5), list[Callable[[], Any]](), entries.LedgerEntries.find
+
+    def slowly(*given: Any) -> Any:
+        while meanwhile:
+            meanwhile.pop()()
+        return find(*given)
+
+    monkeypatch.setattr(entries.LedgerEntries, "find", slowly)
+    taken = execution.request_preview(acme, [PHONE], now=now)
+    meanwhile.append(lambda: built(taken, later, holder="test/2"))
+    assert built(taken, now) is None
+    assert forget_plans.find(acme, taken.id).lapses_at == later + execution.LIFETIME, "as the second worker built it"
+    lapsing = execution.request_preview(acme, [MARTA], now=now)
+    meanwhile.append(lambda: execution.lapse_previews(now=now + execution.LONGEST_BUILD))
+    built(lapsing, now)
+    row = forget_plans.find(acme, lapsing.id)
+    assert (row.state, bytes(row.sealed_terms), row.background.state) == (ForgetState.LAPSED, b"", "cancelled")
+    with pytest.raises(Conflict, match="has ended"):
+        execution.confirm(acme, lapsing.id, typed=MARTA, reason="r", now=now)
+
+
+def test_a_preview_that_lapsed_keeps_no_suspects() -> None:
+    acme, now = building.scope(), timezone.now()
+    building.write_each(acme, f"jo{MARTA}")
+    preview(acme)
+    assert Suspect.objects.of(acme.tenant_id).exists()
+    execution.lapse_previews(now=now + timedelta(days=30))
+    assert not Suspect.objects.of(acme.tenant_id).exists()
+
+
 @pytest.mark.engines
 def test_a_preview_that_fails_says_so_and_forgets_its_subject(monkeypatch: pytest.MonkeyPatch) -> None:
     acme, now = building.scope(), timezone.now()

@@ -20,7 +20,7 @@ from pytest_django import DjangoDbBlocker
 
 from memory import external_runs, ledger, passes, saved_filters
 from memory.entry_drafts import EntryDraft
-from memory.forget import execution, holds
+from memory.forget import execution, holds, plans
 from memory.forget.erasers.declared import Declared
 from memory.forget.execution import Preview
 from memory.host import audit, erasure, interrupts
@@ -33,7 +33,8 @@ from memory.openintent import work
 from memory.openintent.work import grants
 from memory.openintent.work.rows import NewCoordinator
 from memory.origins import Origin
-from memory.passes import archives
+from memory.passes import archives, orders
+from memory.passes.orders import RequestedPass
 from memory.templatetags.memory_words import page_of
 from proposals import comments, policies
 from tests import building, proposing
@@ -258,6 +259,23 @@ def says(acme: TenantScope, store: str, row: UUID) -> bool:
     """Whether a person who decides about the row is shown what it says."""
     (eraser,) = [each for each in erasure.registered() if each.store == store]
     return any(eraser.texts(acme.tenant_id, [row]).get(row, []))
+
+
+SHOWS_NOTHING = {"sealed values"}  # they are opened on the page of their entry alone
+
+
+def test_a_suspect_of_every_store_is_shown_with_what_it_is_suspected_for(acme: TenantScope) -> None:
+    with undone():
+        building.write_each(acme, "Nothing of note", memory_ref="of-nobody-yet")
+        remembered(acme, {}, agent="nobody-yet")
+        ordered = orders.order(acme, RequestedPass("consolidate", "of-nobody-yet"), now=timezone.now())
+        orders.run_pass(acme.tenant_id, ordered.id, holder="test/1", clock=timezone.now)
+        request = execution.preview(acme, ["obody-yet"], now=timezone.now()).request
+        rows, _ = plans.suspects(request, limit=1000)
+        shown = plans.suspects_in_context(request, ("obody-yet",), rows)
+        of_their_own = {"consolidation signatures", "failed tasks", "entry aliases", "proposals"}
+        assert of_their_own < {each.suspect.store for each in shown}
+        assert {each.suspect.store for each in shown if each.excerpt.mention != "obody-yet"} == SHOWS_NOTHING
 
 
 def test_a_row_with_both_kinds_of_mention_is_offered_for_both_in_every_store(acme: TenantScope) -> None:

@@ -180,6 +180,14 @@ def test_an_archived_value_that_names_the_subject_is_redacted_and_the_others_sta
     }
 
 
+def test_an_archived_value_that_goes_whole_is_not_offered_for_another_name_in_it(acme: TenantScope) -> None:
+    task = a_task(acme, an_intent(acme))
+    both = {"mail": MARTA, "colleague": f"jo{MARTA}"}
+    remembered(acme, both, key="both", tier=Tier.WORKING, task_id=wire("task", task))
+    change(acme, task, status="completed")
+    assert holding(preview(acme), "notes beside the event log") == (1, 0)
+
+
 def test_an_event_whose_note_was_forgotten_reads_without_it(acme: TenantScope) -> None:
     intent = an_intent(acme)
     scope = {"tier": Tier.WORKING, "intent_id": wire("intent", intent)}

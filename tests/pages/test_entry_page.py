@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from memory import corrections, external_runs, provenance, run_timeline
 from memory.entry_drafts import EntryDraft
+from memory.forget import execution
 from memory.host import ids, pages, runs
 from memory.host.models import Run
 from memory.host.runs import RunOrder
@@ -310,6 +311,19 @@ def test_an_entry_that_a_pass_took_and_what_it_went_into_lead_to_each_other(ada:
             assert f"/memory/{ids.wire('mem', there.id)}" in shown, kind
             assert kind in shown, kind
             assert NOT_DERIVED not in shown, kind
+
+
+def test_an_entry_whose_source_was_forgotten_leads_an_owner_to_the_receipt(ada: Client, sign_in: SignIn) -> None:
+    owner, now = building.scope(), timezone.now()
+    old, new = (building.write(owner, building.open_run(owner), text) for text in ("marta@x.org", "new"))
+    provenance.record(owner.tenant_id, [Descent(old.id, new.id, "superseded")], pass_id=None, now=now)
+    asked = execution.preview(owner, ["marta@x.org"], now=now).request
+    execution.confirm(owner, asked.id, typed="marta@x.org", reason="ticket 17", now=now)
+    execution.execute(owner.tenant_id, asked.id, holder="test/1", now=timezone.now(), clock=timezone.now)
+    mem_id, receipt = ids.wire("mem", new.id), f'href="/forget/{ids.wire("fgt", asked.id)}"'
+    assert "superseded, forgotten" in derived_part(ada, mem_id)
+    assert receipt in derived_part(ada, mem_id)
+    assert receipt not in derived_part(sign_in(role="viewer"), mem_id)
 
 
 def test_only_an_entry_without_lineage_says_that_no_pass_touched_it(ada: Client) -> None:

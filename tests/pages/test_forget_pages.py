@@ -545,6 +545,10 @@ def test_residue_is_red_and_can_be_run_again(
     assert "failed or died repeatedly" in shown
     assert "so there is no receipt" not in shown
     assert "A forget left residue" in body_of(ada.get("/"))
+    held = ada.post("/forget/holds", {"subject": MARTA, "aliases": "", "reason": HOLD})
+    refused = ada.post(f"{url}/retry")
+    assert (refused.status_code, HOLD in body_of(refused)) == (409, True)
+    ada.post(held["Location"], {"reason": "closed"})
     with time_machine.travel(timezone.now() + timedelta(seconds=2)):
         ada.post(f"{url}/retry")
         drain()
@@ -596,6 +600,8 @@ def test_the_pages_set_show_and_end_a_hold_and_say_why_a_subject_is_not_forgotte
     refused = confirm(ada, url)
     assert refused.status_code == 409
     assert HOLD in body_of(refused)
+    held = json.loads(ada.get("/forget/holds?format=json").getvalue())["holds"]
+    assert [(each["names"], each["reason"], each["endedAt"]) for each in held] == [([MARTA], HOLD, None)]
     assert ada.post(page, {"reason": ""}).status_code == 422
     assert ada.post(page, {"reason": "closed"})["Location"] == page
     assert ada.post(page, {"reason": "again"}).status_code == 409

@@ -83,6 +83,14 @@ def test_wherever_a_proposal_names_the_subject_it_is_found_and_nothing_of_it_is_
     assert "ana@x.org" not in everything_said(made)
 
 
+@pytest.mark.parametrize("said", [{"rationale": "joana@x.org asked"}, {"agent_id": "joana@x.org"}])
+def test_who_decides_about_a_suspected_proposal_is_shown_what_it_is_suspected_for(said: dict[str, Any]) -> None:
+    made = proposing.propose(**said)
+    assert PROPOSALS.find(made.tenant_id, ANA).suspected == (made.id,)
+    shown = PROPOSALS.texts(made.tenant_id, [made.id])[made.id]
+    assert [text for text in shown if "ana@x.org" in text] == [*said.values()] * (2 if "rationale" in said else 1)
+
+
 def test_a_ref_that_a_proposal_restates_goes_when_it_names_the_subject() -> None:
     ana = Identifiers(("anakowalska",))
     first = proposing.applied(text=proposing.artifact(templateId="anakowalska"))

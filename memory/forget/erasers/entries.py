@@ -21,7 +21,6 @@ from memory.passes import archives
 from memory.text.matching import (
     FORGOTTEN,
     Mention,
-    Rule,
     counted,
     is_exact,
     is_mentioned,
@@ -359,10 +358,6 @@ class Archives(Declared):
     def rows(self, tenant_id: UUID) -> Iterable[tuple[UUID, list[Any]]]:
         for row in _rows(tenant_id):
             yield row.id, [row.memory_ref, _document(row)]
-
-    def left_of(self, values: list[object], subject: Identifiers, rule: Rule) -> object:
-        """Nothing: an archive goes whole."""
-        return []
 
     def texts(self, tenant_id: UUID, rows: Sequence[UUID]) -> dict[UUID, list[str]]:
         shown = Archive.objects.of(tenant_id).filter(id__in=rows).iterator(chunk_size=ARCHIVES_AT_ONCE)
