@@ -210,7 +210,8 @@ def _restored_message(done: Restored) -> str:
     if left and done.entries == orders.MOST:
         words.append(f"{left:,} more can be restored: send the form again.")
     elif left:
-        words.append(f"{left:,} stay retired because another entry has their key.")
+        stay, their = ("stays", "its key") if left == 1 else ("stay", "their keys")
+        words.append(f"{left:,} {stay} retired because another entry has {their}.")
     if done.taken.lost:
         words.append(f"{done.taken.lost:,} can't be restored: deleted, or retired again since.")
     return " ".join(words)

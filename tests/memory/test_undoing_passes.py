@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 from django.db import connection, transaction
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -47,6 +48,14 @@ def figures(work: Pass) -> tuple[int, int, int, int]:
     return found.entries, found.restored, found.restorable, found.lost
 
 
+def said_of(work: Pass) -> str:
+    """What the page says after it was asked to undo the pass."""
+    browser = Client()
+    browser.force_login(building.operator())
+    answer = browser.post(f"/passes/{ids.wire('pass', work.id)}/undo", WHY, follow=True)
+    return answer.content.decode()
+
+
 def retired() -> int:
     return MemoryEntry.objects.filter(retired_at__isnull=False).count()
 
@@ -80,6 +89,7 @@ def test_what_somebody_retired_since_or_is_gone_for_good_is_counted_and_left() -
     assert figures(work) == (3, 1, 0, 2)
     assert MemoryEntry.objects.get(id=third).retired_at is None
     assert MemoryEntry.objects.get(id=first).retired_at is not None
+    assert "0 entries restored. 2 can&#x27;t be restored: deleted, or retired again since." in said_of(work)
 
 
 @pytest.mark.engines
@@ -123,7 +133,8 @@ def test_one_request_restores_so_many_and_the_next_goes_on(monkeypatch: pytest.M
     work = consolidated(*["The door is blue."] * 6)
     monkeypatch.setattr(orders, "MOST", 3)
     monkeypatch.setattr("memory.passes.orders.sql.CHUNK", 2)
-    assert [undone(work).entries for _ in range(3)] == [3, 2, 0]
+    assert "3 entries restored. 2 more can be restored: send the form again." in said_of(work)
+    assert [undone(work).entries for _ in range(2)] == [2, 0]
     told = [each.details["restored"] for each in audit.export_records(work.tenant_id) if each.action == "pass.restored"]
     assert sorted(told) == [1, 2, 2]
 
@@ -193,6 +204,7 @@ def test_an_entry_whose_key_another_has_by_now_stays_retired_and_the_others_have
     assert dict(EntryAddress.objects.values_list("id", "hidden"))[kept] is False
     assert MemoryEntry.objects.get(id=lost).retired_at is not None
     assert undone(work).entries == 0
+    assert "0 entries restored. 1 stays retired because another entry has its key." in said_of(work)
 
 
 @pytest.mark.engines

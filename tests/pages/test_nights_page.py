@@ -10,6 +10,7 @@ from html import unescape
 from typing import Any
 
 import pytest
+import time_machine
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -18,10 +19,12 @@ from django.utils import timezone
 from memory import ledger, memory_policy
 from memory.host import audit, ids, sql
 from memory.host.events import Failure
-from memory.models import Pass
+from memory.host.models import Operator
+from memory.models import Commitment, Firing, Pass
 from memory.models.entry import MemoryEntry
 from memory.passes import PassOrder, decline, nights, orders
 from memory.passes.orders import RequestedPass
+from openwop_console.runtime import commitment_firing
 from tests import building
 from tests.pages.conftest import SignIn, body_of
 
@@ -222,10 +225,33 @@ def test_the_rows_behind_each_figure_are_given_as_a_file(ada: Client) -> None:
     building.remember("acme", DOOR, DOOR)
     made = ids.wire("pass", carried_out(ordered()).id)
     for show in nights.SHOWS:
+        assert [row.get("id") for row in file_of(ada, show)] == ([made] if show in ("passes", "merged") else []), show
         answer = ada.get(f"/nights?show={show}&format=csv")
-        rows = list(csv.DictReader(io.StringIO(body_of(answer))))
-        assert [row.get("id") for row in rows] == ([made] if show in ("passes", "merged") else []), show
         assert f"-{show}.csv" in answer["Content-Disposition"]
+
+
+def test_the_files_of_what_fired_and_of_what_left_for_good_have_its_rows(ada: Client) -> None:
+    tenant, now = building.tenant(), timezone.now()
+    gone = building.remember("acme", "one")
+    building.remember("acme", "Call Ana in 3 days.")
+    commitment_firing.process_commitments(tenant.id, clock=timezone.now)
+    row = Commitment.objects.get()
+    with time_machine.travel(now + timedelta(days=5)):
+        ledger.erase.remove_entries(
+            tenant.id, (building.id_of("mem", gone.entries[0]),), reason="expired", now=timezone.now()
+        )
+        commitment_firing.process_commitments(tenant.id, clock=timezone.now)
+        ada.force_login(Operator.objects.get())
+        [fired], [left] = (file_of(ada, show) for show in ("fired", "expired"))
+    assert (fired["commitmentId"], fired["runId"]) == (
+        ids.wire("cmt", row.id),
+        ids.wire("run", Firing.objects.get().run_id),
+    )
+    assert (left["id"], left["reason"], left["runId"]) == (gone.entries[0], "expired", ids.wire("run", gone.run.id))
+
+
+def file_of(browser: Client, show: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(body_of(browser.get(f"/nights?show={show}&format=csv")))))
 
 
 @pytest.fixture
