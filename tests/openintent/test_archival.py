@@ -250,7 +250,10 @@ def test_R9_R28_nothing_is_bound_to_a_task_that_has_ended(desk: Desk, tier: Tier
         body = {**place, "key": "late", "value": {}, "ttl": "task_lifetime"}
         late = raw.post("/api/v1/memory", json=body)
         bound = raw.patch(f"/api/v1/memory/{lasting['id']}", json={"ttl": "task_lifetime"}, headers={"If-Match": '"1"'})
-        assert [(each.status_code, each.json()["error"]) for each in (late, bound)] == [(409, "TASK_CLOSED")] * 2
+        items = [{"id": lasting["id"], "version": 1, "ttl": "task_lifetime"}]
+        together = raw.post("/api/v1/memory/batch", json={"entries": items})
+        told = [(each.status_code, each.json()["error"]) for each in (late, bound, together)]
+        assert told == [(409, "TASK_CLOSED")] * 3
         assert raw.get(f"/api/v1/memory/{lasting['id']}").json()["ttl"] is None
 
 

@@ -67,6 +67,14 @@ def test_R100_a_batch_makes_and_changes_entries_at_once(served: Served) -> None:
     assert sorted(events(served, agent)) == sorted([made, made, made, changed, changed])
 
 
+def test_R100_an_entry_that_already_is_what_a_batch_says_keeps_its_version(served: Served) -> None:
+    agent = served.agent()
+    served.remembers(agent, "same"), served.remembers(agent, "other")
+    answer = post(served, agent, item("same", version=1), item("other", {"n": 2}, version=1))
+    assert [each["version"] for each in answer.json()["entries"]] == [1, 2]
+    assert events(served, agent).count("memory.updated") == 1
+
+
 @pytest.mark.engines
 def test_R100_an_entry_may_be_given_back_as_it_was_read(served: Served) -> None:
     agent = served.agent()

@@ -1,5 +1,6 @@
 """An entry that becomes confidential: what it said in the open is nowhere in clear from then on (RFC-0015 9.2; R93)."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,8 +15,9 @@ from memory.ledger.entries import AddressedValue
 from memory.models import Archive, KeptContent, Pass
 from memory.models.address import EntryAddress
 from memory.models.entry import MemoryEntry
-from memory.openintent import entries
+from memory.openintent import batches, entries
 from memory.openintent.access import Caller
+from memory.openintent.batches import Item
 from memory.passes import archives, distillation, orders
 from memory.passes.orders import RequestedPass
 from openwop_console.runtime.node_execution import NodeMemory
@@ -37,6 +39,11 @@ def remembered(key: str, text: str, **more: Any) -> EntryAddress:
 
 def raised(row: EntryAddress, sensitivity: str = "confidential", version: int = 1) -> EntryAddress:
     return entries.update(caller(), row.id, version, {"sensitivity": sensitivity}, now=timezone.now())
+
+
+def raised_in_a_batch(row: EntryAddress, sensitivity: str) -> EntryAddress:
+    item = Item(entry_id=row.id, version=1, named={"sensitivity": sensitivity})
+    return batches.write(caller(), [item], now=timezone.now()).rows[0]
 
 
 def passed(kind: str, **options: Any) -> Pass:
@@ -69,9 +76,12 @@ def tables_with(word: str) -> list[str]:
 
 @pytest.mark.engines
 @pytest.mark.parametrize(
-    ("before", "sensitivity"), [("", "restricted"), ("public", "confidential"), ("internal", "confidential")]
+    ("before", "sensitivity", "raised"),
+    [("", "restricted", raised), ("public", "confidential", raised), ("internal", "confidential", raised_in_a_batch)],
 )
-def test_R93_what_becomes_confidential_is_in_no_table_in_clear(before: str, sensitivity: str) -> None:
+def test_R93_what_becomes_confidential_is_in_no_table_in_clear(
+    before: str, sensitivity: str, raised: Callable[..., EntryAddress]
+) -> None:
     first = remembered("a", WORDS, sensitivity=before)
     other = remembered("b", "the heron fishes in May")
     passed("compact")

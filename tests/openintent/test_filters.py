@@ -56,6 +56,8 @@ FITTING: list[tuple[dict[str, Any], str]] = [
     ({"meta": "none"}, "c"),
     ({"tags": ["x", "y"]}, "c"),
     ({"tags": ["x"]}, ""),
+    ({"tags": {"$eq": ["x", "y"]}}, "c"),
+    ({"tags": {"$ne": ["x", "z"]}}, "abcd"),
     ({"kind": "note", "n": 1}, "a"),
     ({"kind": "NOTE"}, ""),
 ]

@@ -37,6 +37,28 @@ def test_an_intent_is_made_read_listed_and_changed_under_its_version(served: Ser
         assert (child.parent_intent_id, child.depends_on) == (made.id, [made.id])
 
 
+def test_a_state_is_changed_by_patches_in_their_order_all_or_none(served: Served) -> None:
+    with served.http(served.agent("planner")) as raw:
+        intent = raw.post("/api/v1/intents", json={"title": "Invoices", "state": {"n": 1, "old": True}}).json()["id"]
+
+        def patched(version: int, *patches: dict[str, Any]) -> httpx.Response:
+            body = {"patches": list(patches)}
+            return raw.post(f"/api/v1/intents/{intent}/state", json=body, headers={"If-Match": str(version)})
+
+        append = [{"op": "append", "path": "/done", "value": each} for each in ("a", "b")]
+        answer = patched(1, *append, {"op": "remove", "path": "old"}, {"op": "remove", "path": "never"}, {"path": "n"})
+        assert (answer.status_code, answer.json()["state"]) == (200, {"done": ["a", "b"], "n": None}), answer.text
+        for wrong, field in (
+            ({"op": "append", "path": "n", "value": 1}, "patches.path"),
+            ({"path": "/", "value": 1}, "patches.path"),
+            ({"path": {"name": "n"}, "value": 1}, "patches.path"),
+            ({"op": "move", "path": "n"}, "patches.op"),
+        ):
+            refused = patched(2, {"path": "n", "value": 2}, wrong)
+            assert (refused.status_code, refused.json()["errors"][0]["field"]) == (400, field), wrong
+        assert raw.get(f"/api/v1/intents/{intent}").json()["state"] == answer.json()["state"]
+
+
 def test_what_was_made_says_where_it_is_and_is_not_sent_again_to_who_has_it(served: Served) -> None:
     agent = served.agent("planner")
     with served.http(agent) as http:
@@ -357,6 +379,8 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
         {"agent_id": "x", "intent_id": "INTENT", "expires_at": "1999-01-01T00:00:00Z"},
         "expires_at",
     ),
+    ("/api/v1/coordinators", {"agent_id": " x", "intent_id": "INTENT"}, "agent_id"),
+    ("/api/v1/intents", {"title": " \t "}, "title"),
     ("/api/v1/agents/register", {"agent_id": ""}, "agent_id"),
     ("/api/v1/agents/register", {"agent_id": "x", "capacity": {"current_load": -1}}, "capacity.current_load"),
 ]

@@ -13,6 +13,8 @@ from memory.host.models import Run
 from memory.host.tenancy import TenantScope
 from memory.models import Assignment, Coordinator, EventNote, Task
 from memory.openintent import work
+from memory.openintent.work import grants
+from memory.openintent.work.grants import NewGrant
 from memory.openintent.work.rows import (
     KINDS,
     OF_STATUS,
@@ -51,6 +53,15 @@ class Desk:
     def rails(self, agent: str = "chief", ends: datetime | None = None, **guardrails: Any) -> Coordinator:
         new = NewCoordinator(self.intent_id, agent, guardrails or None, expires_at=ends)
         return work.coordinators.create_coordinator(self.scope, new, actor="chief", now=self.now)
+
+    def grant(self, agent: str, **more: Any) -> Any:
+        return grants.grant(self.scope, self.intent_id, NewGrant(agent, "read", **more), actor="chief", now=self.now)
+
+    def patch(self, *patches: dict[str, Any]) -> Any:
+        version = work.intents.find_intent(self.scope, self.intent_id).version
+        return work.intents.update_state(
+            self.scope, self.intent_id, list(patches), version=version, actor="chief", now=self.now
+        )
 
 
 def coordinated(desk: Desk, agent_id: str, now: datetime) -> int:
@@ -232,3 +243,35 @@ def test_who_has_a_task_does_not_open_its_parent_s_memory_to_itself(desk: Desk) 
     change = TaskChange(memory_policy={"inherit_from_parent": True})
     with pytest.raises(Forbidden):
         work.tasks.update_task(bound("mal"), f"task_{child.id.hex}", change, version=1, actor="mal", now=desk.now)
+
+
+def test_an_intent_has_room_for_so_much_and_no_more(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, bound in ((work.coordinators, "MAX_OF_INTENT"), (work.tasks, "MAX_OF_INTENT"), (grants, "MAX_GRANTS")):
+        monkeypatch.setattr(module, bound, 1)
+    for bound in ("MAX_AGENTS", "MAX_PATCHES"):
+        monkeypatch.setattr(work.intents, bound, 1)
+    with_one = [
+        lambda n: desk.rails(f"agent-{n}"),
+        lambda n: desk.task(),
+        lambda n: desk.grant(f"agent-{n}"),
+        lambda n: work.intents.assign_agent(desk.scope, desk.intent_id, f"agent-{n}", actor="chief", now=desk.now),
+        lambda n: desk.patch(*[{"path": "n", "value": n}] * n),
+    ]
+    for more in with_one:
+        more(1)
+        with pytest.raises(Invalid) as refused:
+            more(2)
+        assert refused.value.details["errors"]
+
+
+def test_a_name_that_is_too_long_once_its_secrets_are_marks_is_refused(desk: Desk) -> None:
+    vault.store_secret(desk.scope.tenant_id, "crm", "pelican-4711", now=desk.now)
+    title = "pelican-4711 " * 38
+    with pytest.raises(Invalid) as refused:
+        work.intents.create_intent(desk.scope, NewIntent(title), actor="chief", now=desk.now)
+    assert "marks of secrets included" in str(refused.value.details)
+
+
+def test_a_grant_that_is_over_already_is_refused(desk: Desk) -> None:
+    with pytest.raises(Invalid):
+        desk.grant("clerk", expires_at=desk.now - timedelta(seconds=1))

@@ -194,10 +194,11 @@ def _save(row: Intent, *changed: str, now: datetime) -> None:
 
 def _patch(state: JSONObject, patch: Json) -> None:
     """One of ``{"op", "path", "value"}``: the path is a name of the state, with or without the slash of JSON Patch."""
-    path = str(patch.get("path", "")).removeprefix("/")
+    path = patch.get("path")
     op = authority.one_of("patches.op", str(patch.get("op", "set")), OPS)
-    if not path:
-        raise authority.refuse("patches.path", "must not be empty")
+    if not isinstance(path, str) or path in ("", "/"):
+        raise authority.refuse("patches.path", "must be a name of the state")
+    path = path.removeprefix("/")
     if op == "remove":
         state.pop(path, None)
     elif op == "append":
