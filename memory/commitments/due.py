@@ -302,11 +302,9 @@ def _duplicates_in(marked: Sequence[tuple[Commitment, list[Hashable]]]) -> dict[
     return found
 
 
-def duplicates_of(row: Commitment, source: EntryToday, *, now: datetime) -> dict[UUID, UUID]:
-    """``find_duplicates`` among the commitments with the same current entry and the same condition as ``row``."""
-    if source.today is None:
-        return {}
-    entries = list(entry_descendants(row.tenant_id, source.today))
+def duplicates_of(row: Commitment, today: UUID, *, now: datetime) -> dict[UUID, UUID]:
+    """``find_duplicates`` among the commitments with the same condition as ``row``, whose entry of ``today`` it is."""
+    entries = list(entry_descendants(row.tenant_id, today))
     if len(entries) == 1:
         return {}
     alike = [
@@ -315,7 +313,7 @@ def duplicates_of(row: Commitment, source: EntryToday, *, now: datetime) -> dict
         if _condition_key(each) == _condition_key(row)
     ]
     found = current_sources(row.tenant_id, {each.entry_id for each in alike}, now=now)
-    here = [(each, found[each.entry_id]) for each in alike if found[each.entry_id].today == source.today]
+    here = [(each, found[each.entry_id]) for each in alike if found[each.entry_id].today == today]
     return find_duplicates(row.tenant_id, here)
 
 
@@ -365,7 +363,7 @@ def claim(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> DueCommitme
     if source.today is None:
         _mark_lost(tenant_id, [(row, source)], now)
         return None
-    if _is_duplicate(row, source, now):
+    if _is_duplicate(row, source.today, now):
         return None
     found = _occasion(row, source.today, now)
     if Firing.objects.of(tenant_id).filter(commitment_id=row.id, occasion=found.occasion).exists():
@@ -374,10 +372,10 @@ def claim(tenant_id: UUID, commitment_id: UUID, *, now: datetime) -> DueCommitme
     return found
 
 
-def _is_duplicate(row: Commitment, source: EntryToday, now: datetime) -> bool:
+def _is_duplicate(row: Commitment, today: UUID, now: datetime) -> bool:
     """Whether an earlier commitment says the same. If not, later ones that do become stale, and this one fires for all
     of them. Only the first one touches the others, so that no two wait for each other's lock."""
-    later = duplicates_of(row, source, now=now)
+    later = duplicates_of(row, today, now=now)
     if row.id in later:
         lifecycle.make_stale(row.tenant_id, [row.id], lifecycle.MERGED, now=now)
         return True

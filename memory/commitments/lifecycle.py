@@ -60,10 +60,10 @@ def can_become(row: Commitment, to: str) -> bool:
     return to in NEXT_STATES[row.state]
 
 
-def locked(tenant_id: UUID, commitment_id: UUID | None) -> Commitment:
+def locked(tenant_id: UUID, commitment_id: UUID) -> Commitment:
     """The commitment of this tenant, locked until the transaction ends; or ``NotFound``."""
     rows = Commitment.objects.of(tenant_id).select_for_update()
-    row: Commitment | None = rows.filter(id=commitment_id).first() if commitment_id else None
+    row: Commitment | None = rows.filter(id=commitment_id).first()
     if row is None:
         raise NotFound("There is no commitment by that id.")
     return row

@@ -473,6 +473,33 @@ def test_a_commitment_whose_entry_somebody_retired_is_stale_and_does_not_fire(de
     assert (desk.only.state, desk.only.reason, desk.facts) == (S.STALE, lifecycle.GONE, [])
 
 
+def test_one_that_is_too_old_when_its_turn_comes_is_stale_and_does_not_fire(desk: Desk) -> None:
+    memory_policy.change(desk.scope, {"stale_days": 2}, now=desk.at)
+    desk.says("Call Ana in 3 days.")
+    desk.keeps()
+    desk.at += timedelta(days=6)
+    assert commitment_firing.fire(desk.tenant_id, desk.only.id, now=desk.at) is None
+    assert (desk.only.state, desk.only.reason, desk.facts) == (S.STALE, lifecycle.UNFIRED, [])
+
+
+def test_of_two_whose_entries_were_merged_since_the_last_look_the_first_alone_fires(desk: Desk) -> None:
+    sources = [desk.says("Call Ana in 3 days."), desk.says("Call Ana in 3 days.")]
+    desk.keeps()
+    merged = ledger.entries.Derivation(EntryDraft("Call Ana in 3 days."), "merged")
+    (into,) = ledger.entries.write_derived(building.ref(desk.scope, "notes"), [merged], run=desk.run, now=desk.at)
+    ledger.retirement.retire_entries(desk.tenant_id, [EntryToRetire(each, "merged") for each in sources], now=desk.at)
+    descents = [Descent(each, into.id, "merged") for each in sources]
+    provenance.record(desk.tenant_id, descents, pass_id=None, now=desk.at)
+    first, second = sorted(row.id for row in desk.all)
+    desk.at += timedelta(days=4)
+    assert commitment_firing.fire(desk.tenant_id, second, now=desk.at) is None
+    assert commitment_firing.fire(desk.tenant_id, first, now=desk.at) is not None
+    assert [(row.state, row.reason) for row in sorted(desk.all, key=lambda row: row.id)] == [
+        (S.FIRED, ""),
+        (S.STALE, lifecycle.MERGED),
+    ]
+
+
 def test_one_whose_entry_has_expired_is_stale_at_the_next_thorough_look(desk: Desk) -> None:
     desk.says("When the invoice clears, tell finance.", expires_at=desk.at + timedelta(hours=2))
     desk.keeps()

@@ -242,6 +242,17 @@ def test_the_list_is_json_and_csv_without_formulas(ada: Client) -> None:
     assert json.loads(body_of(ada.get(f"/commitments/{known[0]}?format=json")))["id"] == known[0]
 
 
+def test_a_condition_and_what_came_again_and_is_over_have_no_time_of_their_own(ada: Client) -> None:
+    known = remembered("When the invoice clears, tell finance.", "Every Friday, call Ana.")
+    for each in known:
+        ada.post(f"/commitments/{each}/cancel", {"reason": "not needed"})
+    rows = json.loads(body_of(ada.get("/commitments?format=json")))["commitments"]
+    assert [(row["condition"], bool(row["cron"]), row["dueAt"]) for row in rows] == [
+        ("time", True, None),
+        ("predicate", False, None),
+    ]
+
+
 def test_another_tenant_finds_none_and_a_viewer_changes_none(sign_in: SignIn) -> None:
     (known,) = remembered("Call Ana in 3 days.")
     gil, viewer = sign_in("globex"), sign_in(role="viewer")
