@@ -24,7 +24,6 @@ from memory.host.http import (
     After,
     Answer,
     Closed,
-    Flag,
     Schema,
     SoughtRef,
     Text,
@@ -124,7 +123,7 @@ class ArchiveWithdrawal(Closed):
     """Why, and whether each ref that loses its current archive is distilled anew."""
 
     reason = Text(required=False, allow_blank=True, max_length=MAX_REASON)
-    distillAnew = Flag(required=False)
+    distillAnew = serializers.BooleanField(required=False)
 
 
 class PolicyChange(Closed):
@@ -144,10 +143,10 @@ class PolicyChange(Closed):
     embeddingUrl = Text(required=False, allow_blank=True, max_length=500)
     embeddingModel = Text(required=False, allow_blank=True, max_length=128)
     embeddingSecret = Text(required=False, allow_blank=True, max_length=128)
-    nightly = Flag(required=False)
+    nightly = serializers.BooleanField(required=False)
     nightAt = Text(required=False, max_length=5)
     distillAbove = Whole(required=False, min_value=0, max_value=MOST_DISTILL_ABOVE)
-    forgetSecondPerson = Flag(required=False)
+    forgetSecondPerson = serializers.BooleanField(required=False)
 
     def changes(self) -> JSONObject:
         return {FIELDS[name][0]: value for name, value in self.validated_data.items()}

@@ -24,7 +24,6 @@ from memory.host.http import (
     After,
     Answer,
     Closed,
-    Flag,
     Members,
     Nothing,
     SoughtRef,
@@ -120,12 +119,12 @@ class PassOptions(Closed):
 
     tokenBudget = Whole(required=False, min_value=1, max_value=MOST)
     targetTokens = Whole(required=False, min_value=1, max_value=MOST)
-    indexEmitted = Flag(required=False)
-    includeArchives = Flag(required=False)
-    includeExpiring = Flag(required=False)
+    indexEmitted = serializers.BooleanField(required=False)
+    includeArchives = serializers.BooleanField(required=False)
+    includeExpiring = serializers.BooleanField(required=False)
     maxInputEntries = Whole(required=False, min_value=1, max_value=MOST)
     maxOutputBytes = Whole(required=False, min_value=1, max_value=MOST)
-    full = Flag(required=False)
+    full = serializers.BooleanField(required=False)
 
 
 OPTIONS = frozenset(PassOptions().fields)
@@ -136,7 +135,7 @@ class OrderPass(Closed):
 
     kind = serializers.ChoiceField(choices=sorted(KINDS))
     memoryRef = Text()
-    dryRun = Flag(required=False)
+    dryRun = serializers.BooleanField(required=False)
     options = PassOptions(required=False)
 
     def wanted(self) -> RequestedPass:
@@ -175,7 +174,7 @@ class KeepPassSchedule(Closed):
     cron = Text(max_length=120)
     timezone = Text(required=False, max_length=64)
     options = PassOptions(required=False)
-    enabled = Flag(required=False)
+    enabled = serializers.BooleanField(required=False)
 
     def times(self) -> PassTimes:
         given = self.validated_data

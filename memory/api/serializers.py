@@ -27,7 +27,6 @@ from memory.host.http import (
     After,
     Answer,
     Closed,
-    Flag,
     Instant,
     Omittable,
     Schema,
@@ -577,4 +576,4 @@ class OperatorChange(Closed):
     """What is not named stays as it is."""
 
     role = serializers.ChoiceField(choices=list(access.ROLES), required=False)
-    active = Flag(required=False)
+    active = serializers.BooleanField(required=False)

@@ -130,15 +130,6 @@ class SoughtRef(Text):
         return super().to_internal_value(data).replace("\x00", "\x01")
 
 
-class Flag(serializers.BooleanField):
-    """JSON's true or false; a word or a number is neither."""
-
-    def to_internal_value(self, data: object) -> bool:
-        if not isinstance(data, bool):
-            self.fail("invalid", input=data)
-        return data
-
-
 class Whole(serializers.IntegerField):
     """A JSON number without a fraction; a text of digits is none."""
 

@@ -19,7 +19,6 @@ from memory.host.http import (
     After,
     Answer,
     Closed,
-    Text,
     checked,
     nullable,
     operation,
@@ -71,8 +70,8 @@ def _disabled(row: Installation) -> Installation | None:
 class ArtifactsQuery(Closed):
     """The latest installed first, current or not; of one kind or name when they are given."""
 
-    kind = Text(required=False, max_length=64)
-    name = Text(required=False, max_length=256)
+    kind = serializers.CharField(required=False, max_length=64)
+    name = serializers.CharField(required=False, max_length=256)
     limit = serializers.IntegerField(required=False, min_value=1, max_value=1000)
     after = After("inst")
 
@@ -80,13 +79,13 @@ class ArtifactsQuery(Closed):
 class RollBack(Closed):
     """Why the earlier version is to come back."""
 
-    rationale = Text(required=False, allow_blank=True)
+    rationale = serializers.CharField(required=False, allow_blank=True)
 
 
 class StopReason(Closed):
     """Why an installed artifact is disabled, or enabled again."""
 
-    reason = Text(max_length=MAX_REASON)
+    reason = serializers.CharField(max_length=MAX_REASON)
 
 
 @operation("getInstalledArtifact", scope="artifacts:read", gives={200: INSTALLATION}, tag=TAG)

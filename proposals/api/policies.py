@@ -16,10 +16,8 @@ from memory.host.http import (
     TIME,
     Answer,
     Closed,
-    Flag,
     Members,
     Nothing,
-    Text,
     Whole,
     checked,
     closed,
@@ -99,7 +97,7 @@ READS = "proposals:read"
 
 
 def _roles() -> serializers.ListField:
-    return serializers.ListField(child=Text(max_length=32), required=False, max_length=ROLES_NAMED)
+    return serializers.ListField(child=serializers.CharField(max_length=32), required=False, max_length=ROLES_NAMED)
 
 
 class ChangePolicy(Closed):
@@ -108,11 +106,11 @@ class ChangePolicy(Closed):
     quorum = Whole(required=False)
     eligibleRoles = _roles()
     overrideRoles = _roles()
-    overrideBypassesQuorum = Flag(required=False)
+    overrideBypassesQuorum = serializers.BooleanField(required=False)
     expiresSec = Whole(required=False)
-    uninstallOnArchive = Flag(required=False)
+    uninstallOnArchive = serializers.BooleanField(required=False)
     basedOn = Whole(required=False, min_value=0)
-    reason = Text(required=False, allow_blank=True)
+    reason = serializers.CharField(required=False, allow_blank=True)
 
     def asked(self) -> JSONObject:
         """What ``policies.request_change`` takes."""

@@ -26,10 +26,8 @@ from memory.host.http import (
     TIME,
     Answer,
     Closed,
-    Flag,
     Nothing,
     Omittable,
-    Text,
     Whole,
     checked,
     closed,
@@ -273,19 +271,19 @@ def review_document(detail: Detail, refusals: Refusals) -> JSONObject:
     return DETAIL.document(detail) | {"actions": {name: ACTION.document(each) for name, each in refusals.items()}}
 
 
-def reason_text(**options: object) -> Text:
+def reason_text(**options: Any) -> serializers.CharField:
     """A text that may be left out and may be empty; how long it may be is for the domain to say."""
-    return Text(required=False, allow_blank=True, **options)
+    return serializers.CharField(required=False, allow_blank=True, **options)
 
 
 def number(**options: Any) -> Whole:
     return Whole(min_value=1, max_value=MOST_REVISIONS, **options)
 
 
-class ProposalId(Text):
+class ProposalId(serializers.CharField):
     """The id of a proposal; whether there is one by it is for the domain to find."""
 
-    def to_internal_value(self, data: object) -> Any:
+    def to_internal_value(self, data: str) -> Any:
         found = ids.parse("prop", super().to_internal_value(data))
         if found is None:
             raise serializers.ValidationError("is no id of a proposal")
@@ -296,10 +294,10 @@ class DecideProposal(Closed):
     """A vote, about exactly the revision and digest that are named; with ``override`` it overrides the gate."""
 
     revision = number()
-    sha256 = Text(max_length=64)
+    sha256 = serializers.CharField(max_length=64)
     decision = serializers.ChoiceField(choices=Decision.values)
     reason = reason_text()
-    override = Flag(required=False)
+    override = serializers.BooleanField(required=False)
 
     def validate(self, attrs: dict[str, object]) -> dict[str, object]:
         if attrs.get("override") and attrs["decision"] != Decision.GRANTED:
@@ -315,7 +313,7 @@ class ReviseBeforeGate(Closed):
     rationale = reason_text()
     note = reason_text()
     expectedRevision = number(required=False)
-    voidGate = Flag(required=False)
+    voidGate = serializers.BooleanField(required=False)
 
     def change(self) -> Change:
         given = self.validated_data
@@ -329,7 +327,7 @@ class ReviseBeforeGate(Closed):
 class CommentOn(Closed):
     """Words under a proposal."""
 
-    text = Text(allow_blank=True)
+    text = serializers.CharField(allow_blank=True)
 
 
 class DiffQuery(Closed):
@@ -348,7 +346,7 @@ class EndMany(Closed):
 
     action = serializers.ChoiceField(choices=("reject", "archive"))
     ids = serializers.ListField(child=ProposalId(), max_length=1000)
-    reason = Text(allow_blank=True)
+    reason = serializers.CharField(allow_blank=True)
 
 
 @operation("listProposals", scope=READ, query=ListQuery, gives={200: PROPOSALS}, tag=TAG)

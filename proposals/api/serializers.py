@@ -236,18 +236,9 @@ def before_the_body(
         raise
 
 
-class Text(serializers.CharField):
-    """A JSON string; a number or a boolean is none."""
-
-    def to_internal_value(self, data: object) -> str:
-        if not isinstance(data, str):
-            raise serializers.ValidationError("must be a string")
-        return str(super().to_internal_value(data))
-
-
-def optional_text(**options: Any) -> Text:
+def optional_text(**options: Any) -> serializers.CharField:
     """A text that may be left out and may be empty; how long it may be is for the domain to say."""
-    return Text(required=False, allow_blank=True, trim_whitespace=False, **options)
+    return serializers.CharField(required=False, allow_blank=True, trim_whitespace=False, **options)
 
 
 class ListQuery(Closed):
@@ -281,11 +272,11 @@ class RevisionsQuery(Closed):
 class CreateProposal(Closed):
     """The body of ``POST /v1/host/console/proposals``."""
 
-    kind = Text(max_length=64)
+    kind = serializers.CharField(max_length=64)
     artifact = ArtifactField()
     title = optional_text()
     rationale = optional_text()
-    sourceRunIds = serializers.ListField(child=Text(max_length=128), required=False, max_length=100)
+    sourceRunIds = serializers.ListField(child=serializers.CharField(max_length=128), required=False, max_length=100)
     synthesizerModel = optional_text()
     agentId = optional_text()
 

@@ -3,6 +3,7 @@
 from django.db import transaction
 from django.urls import path
 from django.utils import timezone
+from rest_framework import serializers
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -12,7 +13,6 @@ from memory.host import ids
 from memory.host.http import (
     Answer,
     Closed,
-    Flag,
     Nothing,
     checked,
     operation,
@@ -32,13 +32,13 @@ ROUTE = "v1/host/console/synthesis"
 class SynthesisOptions(Closed):
     """``endpoint``: the drafts are worded by the one that the tenant's memory policy names."""
 
-    endpoint = Flag(required=False)
+    endpoint = serializers.BooleanField(required=False)
 
 
 class OrderSynthesis(Closed):
     """The closed body of an order, which may be empty."""
 
-    dryRun = Flag(required=False)
+    dryRun = serializers.BooleanField(required=False)
     options = SynthesisOptions(required=False)
 
     def wanted(self) -> dict[str, bool]:

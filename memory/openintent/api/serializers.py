@@ -9,7 +9,7 @@ from rest_framework import serializers
 from memory import addresses
 from memory.addresses import AGENT_ID, MAX_AGENT, MAX_NAME, PRIORITIES, Address, Sensitivity, Tier, is_agent_id
 from memory.host import http
-from memory.host.http import AnyField, Closed, Flag, Text, Whole
+from memory.host.http import AnyField, Closed, Text, Whole
 from memory.host.json_types import JSONObject
 from memory.ledger.entries import AddressedValue
 from memory.models.work import STATUSES
@@ -154,7 +154,7 @@ class EntryChange(Closed):
 
     value = Value(required=False)
     tags = Tags(required=False, allow_null=True)
-    pinned = Flag(required=False, allow_null=True)
+    pinned = serializers.BooleanField(required=False, allow_null=True)
     priority = Word(PRIORITIES, required=False, allow_null=True)
     sensitivity = Word(("", *Sensitivity), required=False, allow_null=True, allow_blank=True)
     ttl = Lifetime(required=False, allow_null=True, max_length=MAX_TTL)
@@ -378,7 +378,7 @@ class Tool(Closed):
 
     service = Text(max_length=authority.MAX_NAME)
     scopes = Texts(**MAYBE)
-    required = Flag(**MAYBE)  # type: ignore[assignment]  # the wire's word, and the field's own
+    required = serializers.BooleanField(**MAYBE)  # type: ignore[assignment]  # the wire's word, and the field's own
 
     def to_internal_value(self, data: object) -> Any:
         return {name: value for name, value in super().to_internal_value(data).items() if value is not None}
