@@ -34,6 +34,7 @@ class Provider:
         self.claims: dict[str, Any] = {}
         self.userinfo: dict[str, Any] = {}
         self.wrong: dict[str, Any] = {}
+        self.answers: Any = None  # what it says in place of tokens
         self.codes: dict[str, dict[str, str]] = {}
         self.issuer = ""
         self.elsewhere: dict[str, str] = {}  # what the metadata say of endpoints, in place of this server's own
@@ -57,7 +58,7 @@ class Provider:
         self.codes[code] = asked
         return f"{asked['redirect_uri']}?{urlencode({'code': code, 'state': asked['state']})}"
 
-    def tokens(self, sent: dict[str, str]) -> dict[str, Any] | None:
+    def tokens(self, sent: dict[str, str]) -> Any:
         asked = self.codes.pop(sent.get("code", ""), None)
         digest = hashlib.sha256(sent.get("code_verifier", "").encode()).digest()
         challenge = base64.urlsafe_b64encode(digest).decode().rstrip("=")
@@ -66,7 +67,9 @@ class Provider:
         now = int(time.time())
         claims = {"iss": self.issuer, "aud": CLIENT_ID, "iat": now, "exp": now + 60, **self.claims, **self.wrong}
         signed = jwt.encode(claims, self.signs_with, algorithm="RS256", headers={"kid": "1"})
-        return {"access_token": "a", "token_type": "Bearer", "id_token": signed}
+        return (
+            {"access_token": "a", "token_type": "Bearer", "id_token": signed} if self.answers is None else self.answers
+        )
 
 
 @contextmanager

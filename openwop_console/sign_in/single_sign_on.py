@@ -168,11 +168,9 @@ class Connection(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth i
         return f"{pages.public_url(request)}{reverse('single-sign-on-callback')}"
 
     def complete_login(self, request: HttpRequest, app: Any, token: Any, **kwargs: Any) -> object:
-        config, presented = self.openid_config, kwargs["response"].get("id_token")
-        if not presented:
-            raise OAuth2Error("There is no ID token")
+        config = self.openid_config
         claims = jwtkit.verify_and_decode(
-            credential=presented,
+            credential=kwargs["response"].get("id_token"),
             keys_url=config["jwks_uri"],
             issuer=config["issuer"],
             audience=app.client_id,

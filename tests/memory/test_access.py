@@ -16,7 +16,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.test import Client
 from django.utils import timezone
 
-from memory.host import access, api_keys, ids, operators, tenancy
+from memory.host import access, api_keys, ids, key_management, operators, tenancy
 from memory.host.errors import Conflict, Forbidden, KeyRevoked, LastOwner, Unauthenticated
 from memory.host.models import ApiKey, AuditRecord, Membership, Operator
 from openwop_console.management.base import administrator_scope
@@ -288,3 +288,12 @@ def test_an_open_stream_ends_at_once_when_what_opened_it_is_taken_back(client: C
     assert list(frames) == []
     assert time.monotonic() - began < 4, "sooner than the next sign of life"
     answer.close()
+
+
+def test_who_may_less_than_a_role_gives_it_to_no_key() -> None:
+    acme = building.tenant()
+    scope = tenancy.host_scope(acme, scopes=access.ROLES["viewer"] | {"keys:manage"})
+    with pytest.raises(Forbidden) as refused:
+        key_management.create(scope, role="operator", now=timezone.now())
+    assert refused.value.details == {"rule": "role-above-own"}
+    assert not ApiKey.objects.of(acme.id).exists()

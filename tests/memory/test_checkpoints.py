@@ -411,6 +411,15 @@ def test_removed_records_are_a_gap_at_their_first_number(acme: UUID) -> None:
     assert found.breaks[0].actual == ""
 
 
+def test_a_checkpoint_whose_own_record_was_removed_does_not_fit_and_the_next_one_is_compared(acme: UUID) -> None:
+    mint(acme)
+    grow(acme, 5)
+    mint(acme)
+    tamper("DELETE FROM host_auditrecord WHERE seq = 9")
+    found = verify(acme)
+    assert (found.broken_at, found.unfit) == (9, frozenset({9}))
+
+
 @pytest.mark.engines
 def test_records_in_another_order_do_not_fit(acme: UUID) -> None:
     tamper("UPDATE host_auditrecord SET seq = 100 WHERE seq = 3")
@@ -451,11 +460,15 @@ def test_a_record_put_in_by_hand_behind_the_end_does_not_fit(acme: UUID) -> None
 
 
 @pytest.mark.engines
-@pytest.mark.parametrize("column", ["merkle_root", "signature"])
-def test_a_checkpoint_that_was_changed_is_forged_and_nothing_is_read_on_from_it(acme: UUID, column: str) -> None:
+@pytest.mark.parametrize(
+    ("column", "forged"),
+    [("merkle_root", "0" * 64), ("merkle_root", "no hex"), ("signature", base64.b64encode(b"0" * 64).decode())],
+)
+def test_a_checkpoint_that_was_changed_is_forged_and_nothing_is_read_on_from_it(
+    acme: UUID, column: str, forged: str
+) -> None:
     made = mint(acme)
     grow(acme, 5)
-    forged = {"merkle_root": "0" * 64, "signature": base64.b64encode(b"0" * 64).decode()}[column]
     tamper(f"UPDATE host_auditcheckpoint SET {column} = %s", forged, table="host_auditcheckpoint")
     found = verify(acme)
     assert (found.intact, found.forged) == (False, frozenset({made.at_seq}))

@@ -169,6 +169,24 @@ def test_an_address_that_is_not_listed_is_not_asked(server: Server, settings: Se
     assert server.asked == []
 
 
+def test_what_would_be_sent_otherwise_than_it_is_said_is_not_sent(server: Server) -> None:
+    vault.store_secret(building.tenant().id, "crm", "two\nlines-of-7d1f0a", now=timezone.now())
+    there = {"url": f"{server.url}/{{{{who}}}}", "method": "GET"}
+    for config, inputs, code in (
+        (there, {"who": ".."}, "url_invalid"),
+        (there | {"headers": {"Authorization": {"secret": "crm"}}}, {"who": "x"}, "header_invalid"),
+        (there | {"method": "POST", "body": "{{who}}"}, {"who": "x" * (http_requests.MAX_BYTES + 1)}, "too_large"),
+    ):
+        with building.undone():
+            assert failed(executed(config, inputs=inputs)) == code
+    assert server.asked == []
+
+
+def test_a_host_that_has_no_address_refuses(settings: Settings) -> None:
+    settings.OPENWOP_OUTBOUND_ALLOW = ["*"]
+    assert failed(executed({"url": f"http://{'a' * 64}.example/", "method": "GET"})) == "refused"
+
+
 def test_a_port_where_nobody_listens_refuses() -> None:
     assert failed(executed({"url": "http://127.0.0.1:1/", "method": "GET"})) == "refused"
 

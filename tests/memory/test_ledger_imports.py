@@ -117,6 +117,23 @@ def test_the_same_file_is_one_upload_and_confirming_twice_is_one_import(ada: Ten
     assert (again.outcome["stored"], again.outcome["here"]) == (0, 2)
 
 
+def test_a_dry_run_under_way_is_not_confirmed_and_not_asked_for_twice(ada: TenantScope) -> None:
+    row = uploaded(ada, line(1))
+    with pytest.raises(Conflict, match="not done yet"):
+        confirmed(ada, row)
+    assert ledger_imports.check_again(ada, found(ada, row).id, now=timezone.now()).id == row.id
+
+
+def test_where_a_file_goes_is_no_secret_of_the_vault(ada: TenantScope) -> None:
+    vault.store_secret(ada.tenant_id, "crm", "tok-93fb0c1d7e", now=timezone.now())
+    with pytest.raises(Invalid) as refused:
+        uploaded(ada, line(1), source=FileForm("mem0", "notes-of-tok-93fb0c1d7e"))
+    assert refused.value.details["errors"] == [
+        {"field": "memoryRef", "message": "and the agent hold no secret of the tenant"}
+    ]
+    assert not UploadPart.objects.exists()
+
+
 def test_a_confirmation_is_refused_when_the_report_would_be_another_one(ada: TenantScope) -> None:
     lines = [line(1), line(2)]
     check = carried_out(uploaded(ada, *lines))

@@ -330,6 +330,17 @@ def test_entries_whose_tags_find_no_room_in_one_are_not_merged(desk: Desk) -> No
 
 
 @pytest.mark.engines
+def test_entries_of_two_people_are_not_merged_by_way_of_one_that_is_nobody_s(desk: Desk) -> None:
+    desk.say(KEPT, subject="marta")
+    desk.say(HELD)
+    desk.say("All our invoices: in the hall, the blue cabinet, on top, as ever.", subject="hannes")
+    pairs = desk.look()
+    assert len(pairs) == 2
+    assert set(desk.refused(Verb.MERGE, *pairs)) == {lookalikes.OF_TWO}
+    (work,) = desk.decide(Verb.MERGE, pairs[0])
+    assert work.outcome["merged"] == 1
+
+
 def test_while_another_pass_is_at_work_on_the_ref_nothing_is_decided(desk: Desk, pair: Pair) -> None:
     now = timezone.now()
     row = passes.request(desk.owner.tenant_id, PassOrder("consolidate", "w", "host", HERE), now=now)

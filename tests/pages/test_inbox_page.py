@@ -606,6 +606,7 @@ def test_a_selection_that_is_none_is_refused(ada: Client) -> None:
         {"id": "run_1"},
         {"chosen": "forged"},
         {"every": "a:b:c"},
+        {"chosen": bulk_actions.seal(scope_of(), bulk_actions.select_ids([made])), "action": "apply"},
         {"action": "apply"},
         {"action": ""},
     ]:

@@ -469,6 +469,15 @@ def test_a_run_is_verified_on_its_page_and_what_does_not_hold_is_named(ada: Clie
     assert "the audit chain breaks at record" in told
 
 
+def test_the_last_event_of_a_run_is_missed_too(ada: Client) -> None:
+    made = building.remember("acme", "first")
+    last = event_log.length(made.run.tenant_id, made.run.id) - 1
+    taken = (sql.key(made.run.id), last)
+    tamper("DELETE FROM host_runevent WHERE stream_id = %s AND sequence = %s", *taken, table="host_runevent")
+    told = body_of(ada.post(f"/runs/{ids.wire('run', made.run.id)}/verify", follow=True))
+    assert f"This run is not intact: event {last} is missing" in told
+
+
 def test_a_run_is_intact_whose_writers_waited_for_each_other(ada: Client) -> None:
     """The one that appended last read the clock first."""
     run, now = building.open_run(building.scope()), timezone.now()

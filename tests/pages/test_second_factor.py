@@ -204,6 +204,16 @@ def test_setting_up_takes_the_password_and_a_code_of_the_very_app(ada: Client, c
     assert not Authenticator.objects.exists()
 
 
+def test_an_app_that_is_set_up_in_another_tab_meanwhile_is_not_replaced(ada: Client, clock: Clock) -> None:
+    shown = body_of(ada.get(PAGE))
+    sealed = re.findall(r'name="secret" value="([^"]+)"', shown)[0]
+    set_up(ada)
+    before = Authenticator.objects.get(type="totp").data
+    answer = ada.post(PAGE, {"secret": sealed, "code": "000000", "current": building.PASSWORD})
+    assert (answer.status_code, "You have an authenticator app already" in body_of(answer)) == (409, True)
+    assert Authenticator.objects.get(type="totp").data == before
+
+
 def test_who_turns_it_off_gives_the_password_and_signs_in_without_it(ada: Client, clock: Clock) -> None:
     _, old, _ = set_up(ada)
     assert ada.post(f"{PAGE}/off", {"current": "not it"}).status_code == 422

@@ -262,6 +262,31 @@ def test_an_unverified_address_makes_no_account_that_another_could_be_invited_in
     assert not Operator.objects.filter(email="victim@acme.example").exists()
 
 
+def test_a_person_without_an_address_gets_no_account(provider: Provider) -> None:
+    provider.person("s-1", "  ", "staff")
+    browser, _ = go(provider)
+    assert "did not send your email address" in told(browser)
+    assert not SocialAccount.objects.exists()
+
+
+def test_an_answer_without_a_token_or_a_subject_or_in_another_form_signs_nobody_in(provider: Provider) -> None:
+    provider.person("s-1", "rosa@acme.example", "owners")
+    del provider.claims["sub"]
+    for body in (None, {"access_token": "a", "token_type": "Bearer"}, {"id_token": "x"}, ["a"], {}):
+        provider.answers = body
+        browser, _ = go(provider)
+        assert "did not complete" in told(browser), body
+        assert may(browser) == "", body
+
+
+def test_metadata_of_another_issuer_signs_nobody_in(provider: Provider) -> None:
+    provider.person("s-1", "rosa@acme.example", "owners")
+    provider.elsewhere = {"issuer": "https://another.example"}
+    browser = Client()
+    assert browser.get("/login/provider")["Location"] == "/login"
+    assert "does not answer" in told(browser)
+
+
 def test_a_membership_that_a_person_gave_outlives_the_groups(provider: Provider, settings: Settings) -> None:
     settings.OPENWOP_OIDC_LINK = True
     building.operator("globex", "owner", ADA)

@@ -7,8 +7,9 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
 
-from memory.host import audit, event_log, ids, registry, vault
+from memory.host import access, audit, event_log, ids, registry, vault
 from memory.host.errors import Conflict, Forbidden, Invalid
+from memory.host.models import RoleGrant
 from memory.host.tenancy import TenantScope
 from openwop_console.runtime import run_operations
 from proposals import gate as gates
@@ -103,6 +104,17 @@ def test_nobody_but_an_owner_overrides_and_the_denial_is_on_record(role: str) ->
     assert refused.value.on_record
     denied = audit.newest(made.tenant_id, limit=1)[0]
     assert (denied.action, denied.details["action"]) == ("authorization.denied", "proposal.override")
+
+
+def test_who_is_no_owner_any_more_when_the_override_is_carried_out_overrides_nothing() -> None:
+    made, owner = proposing.propose(), building.scope(role="owner")
+    gate = opened(made)
+    roles = RoleGrant.objects.written_by(access.WRITER).filter(principal=owner.principal.id)
+    roles.update(role="operator")
+    with pytest.raises(Forbidden) as refused:
+        override(made, gate, owner)
+    assert refused.value.details["roles"] == ["owner"]
+    assert not Vote.objects.of(made.tenant_id).exists()
 
 
 def test_a_key_bound_to_agents_overrides_nothing() -> None:

@@ -121,6 +121,23 @@ def test_a_chain_tells_its_nodes_and_the_tools_they_use() -> None:
     ]
 
 
+def test_a_node_that_became_another_and_one_that_is_set_otherwise_are_told_and_a_new_chain_whole() -> None:
+    nodes = [{"id": "a", "typeId": "vendor.console.summarize"}, {**CHAIN["dag"]["nodes"][1], "config": {"limit": 3}}]
+    chain = {**CHAIN, "dag": {**CHAIN["dag"], "nodes": nodes}}
+    fresh = {**CHAIN, "chainId": "private.acme.other"}
+    lines = told(Kind.WORKFLOW_CHAIN_PACK, CHAINS, {**CHAINS, "chains": [chain, fresh]})
+    assert "change: Node a is another: core.noop → vendor.console.summarize" in lines
+    assert "change: Node b (vendor.console.recall) is set otherwise" in lines
+    assert "note: private.acme.other is: core.noop → vendor.console.recall" in lines
+
+
+def test_an_agent_s_threshold_is_told_from_none_on() -> None:
+    sure = {**AGENT, "confidence": {"defaultThreshold": 0.8}}
+    assert told(Kind.AGENT_PACK, PACK, {**PACK, "agents": [sure]}) == [
+        "change: Confidence threshold of private.acme.triage: none → 0.8"
+    ]
+
+
 def test_an_automation_is_told_in_words_with_its_next_five_runs() -> None:
     found = summaries.summary(Kind.AUTOMATION, "", json.dumps(NIGHTLY), now=NOW)
     words = "Starts digest: At 09:00 on Monday through Friday (Europe/Berlin)"
