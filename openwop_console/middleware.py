@@ -31,6 +31,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from memory.host import http, pages, request_ids, tenancy
 from memory.host.errors import (
     Forbidden,
+    MethodNotAllowed,
     NotFound,
     Refusal,
     RepeatedParameter,
@@ -48,6 +49,7 @@ from openwop_console.templatetags.console import with_visible_bidi
 
 EXTENSION = "/v1/host/console/"
 UNSENT = "Your session ended before this form was sent. Nothing was changed; sign in and send it again."
+FORMS_ONLY = "This address only receives a form, and none was sent now."
 PUBLIC = ("/.well-known/", "/v1/openapi.json")
 NO_FORWARDED_PROTO = (
     "This console is served over HTTPS by a proxy that sends X-Forwarded-Proto, which this request came without.\n"
@@ -128,6 +130,8 @@ class ConsoleMiddleware:
             response = once(request, self.get_response, may_go_on=may_go_on, clock=timezone.now)
         except (Refusal, *errors.DATABASE_FAILURES) as problem:
             response = errors.answer(request, errors.refusal_of(problem))
+        if face == "page" and response.status_code == 405:
+            response = _forms_only(request, allow=response["Allow"])
         if response.status_code in OF_WHAT_WAS_SENT and (denied := _denial(request)):
             response = errors.answer(request, denied)
         errors.put_on_record(request, response, now=timezone.now())
@@ -291,6 +295,18 @@ def _credential(request: HttpRequest) -> str:
     if key := request.headers.get("X-API-Key", ""):
         return key
     raise Unauthenticated
+
+
+def _forms_only(request: HttpRequest, *, allow: str) -> HttpResponse:
+    """Lead to the nearest page above an address that was reloaded or opened again, in place of Django's empty answer."""
+    above = request.path
+    while above := above.rpartition("/")[0]:
+        with suppress(Resolver404):
+            resolve(above)
+            break
+    response = errors.answer(request, MethodNotAllowed(FORMS_ONLY, startAgain=above or "/"))
+    response["Allow"] = allow
+    return response
 
 
 def _to_login(request: HttpRequest) -> HttpResponse:

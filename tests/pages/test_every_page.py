@@ -260,6 +260,21 @@ def test_an_id_that_is_none_is_not_found(ada: Client) -> None:
         assert ada.get(f"/{path}").status_code == 404, path
 
 
+def test_an_address_that_only_takes_a_form_leads_to_the_page_above_it(ada: Client) -> None:
+    """Where a form was refused, its address is in the browser: a click on it and Enter asks for it without the form."""
+    entry = building.remember("acme", "a note").entries[0]
+    for address, above in (
+        (f"/memory/{entry}/protect", f"/memory/{entry}"),
+        ("/consolidation/duplicates/decide", "/consolidation/duplicates"),
+        ("/settings/grants/key_x/revoke", "/settings"),
+    ):
+        answer = ada.get(address)
+        assert (answer.status_code, answer["Allow"]) == (405, "POST")
+        assert "This address only receives a form, and none was sent now." in body_of(answer)
+        assert f'<a class="button primary" href="{above}">Open its page</a>' in body_of(answer)
+        assert ada.get(above).status_code == 200
+
+
 def test_a_format_that_a_page_does_not_have_is_refused_by_name(ada: Client) -> None:
     read = 0
     for address in sorted({url.partition("?")[0] for url in LISTS}):
