@@ -477,3 +477,31 @@ def test_by_keyboard_secrets_webhooks_policies_and_schedules_are_set_and_the_aud
     browsing.tab_to(page, "Start export")
     page.keyboard.press("Enter")
     expect(page.get_by_text("waiting for a worker")).to_be_visible()
+
+
+def test_an_unbroken_word_hides_neither_the_form_of_an_answer_nor_a_column(page: Page, live_server: LiveServer) -> None:
+    asked = [{"id": "name", "question": "W" * 300}, {"id": "why", "question": "Why?"}]
+    building.install(
+        "acme", building.definition("asks", building.node("ask", "core.clarificationGate", {"questions": asked}))
+    )
+    run = building.execute(building.scope(), "asks")
+    gate = building.node("gate", "core.approvalGate", {"title": "W" * 300, "description": "W" * 300})
+    building.install("acme", building.definition("gates", gate))
+    other = building.execute(building.scope(), "gates")
+    building.operator(email=f"{'w' * 64}@{'w' * 60}.example")
+    browsing.sign_in(page, live_server.url)
+    for waiting, button in ((run, "Answer"), (other, "Accept")):
+        page.goto(f"{live_server.url}/runs/{ids.wire('run', waiting.id)}")
+        for width in (1280, 390):
+            page.set_viewport_size({"width": width, "height": 800})
+            expect(page.locator(".question").get_by_role("button", name=button)).to_be_visible()
+            assert page.locator(".question").evaluate("(panel) => panel.scrollWidth <= panel.clientWidth"), (
+                button,
+                width,
+            )
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (button, width)
+    page.set_viewport_size({"width": 1280, "height": 800})
+    for path in ("", "/settings/operators"):
+        page.goto(live_server.url + path)
+        region = page.locator(".table-region").first
+        assert region.evaluate("(region) => region.scrollWidth <= region.clientWidth"), path
