@@ -505,3 +505,13 @@ def test_an_unbroken_word_hides_neither_the_form_of_an_answer_nor_a_column(page:
         page.goto(live_server.url + path)
         region = page.locator(".table-region").first
         assert region.evaluate("(region) => region.scrollWidth <= region.clientWidth"), path
+
+
+def test_the_head_of_a_table_shown_as_cards_takes_no_focus(page: Page, live_server: LiveServer) -> None:
+    archiving.distilled("acme", "a note", "a note of something else")
+    browsing.sign_in(page, live_server.url)
+    for path in ("/memory", "/archives"):
+        page.goto(live_server.url + path)
+        for width in (1280, 390):
+            page.set_viewport_size({"width": width, "height": 800})
+            expect(page.locator("thead :is(a, input)").first).to_be_visible(visible=width == 1280)
