@@ -316,6 +316,12 @@ def test_every_store_has_a_line_and_those_without_a_mention_are_folded_away(
         assert eraser.store in shown
 
 
+def test_a_subject_that_nothing_mentions_is_told_before_the_table(ada: Client, preview: Preview) -> None:
+    shown = body_of(ada.get(preview(ada, "nobody@example.com")))
+    assert shown.index("Nothing mentions this subject.") < shown.index("What would become of each store")
+    assert "Nothing is removed yet." not in shown
+
+
 def test_nothing_is_removed_without_the_subject_the_password_and_a_reason_that_does_not_name_them(
     ada: Client, memories: None, drain: Drain, preview: Preview
 ) -> None:
