@@ -26,6 +26,8 @@ def test_words_lead_to_an_id_a_page_an_artifact_a_proposal_and_a_search(ada: Cli
     proposing.applied(text=proposing.artifact(version="9.0.0"))
     assert f'href="/memory/{made.entries[0]}"' in listed(ada, made.entries[0])
     assert 'href="/consolidation"' in listed(ada, "run cons")
+    for words, page in (("legal", "/forget/holds"), ("export", "/memory/export"), ("approval", "/settings")):
+        assert f'href="{page}"' in listed(ada, words)
     assert "/artifacts/prompt:triage.summary@9.0.0" in listed(ada, "triage.sum")
     assert f"/proposals/{ids.wire('prop', proposal.id)}" in listed(ada, proposal.title[:6].upper())
     assert f'href="/settings/keys?id={leaked}"' in listed(ada, "nightly")
