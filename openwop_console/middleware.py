@@ -298,7 +298,7 @@ def _credential(request: HttpRequest) -> str:
 
 
 def _forms_only(request: HttpRequest, *, allow: str) -> HttpResponse:
-    """Lead to the nearest page above an address that was reloaded or opened again, in place of Django's empty answer."""
+    """Lead to the nearest page above an address that was opened again without a form; Django answers with nothing."""
     above = request.path
     while above := above.rpartition("/")[0]:
         with suppress(Resolver404):
