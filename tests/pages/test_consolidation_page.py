@@ -24,7 +24,7 @@ from memory.host.events import MemoryConsolidated
 from memory.host.models import AuditRecord
 from memory.ledger.entries import Derivation
 from memory.ledger.retirement import EntryToRetire
-from memory.models import Pass, PassSchedule
+from memory.models import Archive, Pass, PassSchedule
 from memory.models.entry import MemoryEntry
 from memory.passes import consolidation, orders, pass_schedules
 from memory.passes.orders import RequestedPass
@@ -535,6 +535,19 @@ def test_an_entry_is_protected_and_unprotected(ada: Client, sign_in: SignIn) -> 
 
 
 # --- retention --------------------------------------------------------------------------------------------------------
+
+
+def test_one_of_a_thing_is_told_in_the_singular(ada: Client) -> None:
+    building.remember("acme", "a note")
+    order = RequestedPass("distill", "notes", {"tokenBudget": 2000})
+    work = orders.order(building.scope(), order, now=timezone.now())
+    orders.run_pass(work.tenant_id, work.id, holder="test/1", clock=timezone.now)
+    form = {"archive_days": "30", "restore_days": "1", "stale_days": "90", "timezone": "UTC", "distiller": "extractive"}
+    shown = body_of(ada.post("/retention", {**form, "confirmed": "on"}, follow=True))
+    assert "<dd>1 archive</dd>" in shown
+    assert "<dt>Restore window</dt><dd>1 day</dd>" in shown
+    assert "1 entry distilled" in page(ada, "/nights")
+    assert "Made from 1 of 1 entry." in page(ada, f"/archives/{ids.wire('arc', Archive.objects.get().id)}")
 
 
 def test_retention_tells_what_leaves_and_what_never_does(ada: Client) -> None:
