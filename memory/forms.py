@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Self
+from typing import Any
 
 from django import forms
 from django.conf import settings
@@ -42,12 +42,6 @@ class ReasonForm(PlainForm):
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text="Shown to everyone who can read this entry. Secrets are redacted.",
     )
-
-    def focus(self) -> Self:
-        """Give the reason the focus on a page that asks for nothing else; a refused form keeps its summary first."""
-        if not self.is_bound:
-            self.fields["reason"].widget.attrs["autofocus"] = True
-        return self
 
 
 class CancelForm(ReasonForm):

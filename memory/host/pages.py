@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, Self, TypeAlias, TypeVar
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -349,6 +349,12 @@ class PlainForm(forms.Form):
             given = field.error_messages
             own = {code: words for code, words in given.items() if not any(words in each for each in usual)}
             field.error_messages = {**given, **WORDS, **number, **own}
+
+    def focus(self, name: str = "reason") -> Self:
+        """Give the field the focus on a page that asks for little else; a refused form keeps its summary first."""
+        if not self.is_bound:
+            self.fields[name].widget.attrs["autofocus"] = True
+        return self
 
 
 @dataclass(frozen=True, slots=True)

@@ -335,7 +335,7 @@ def confirm(request: HttpRequest, forget_id: str) -> HttpResponse:
         return redirect("forget-request", forget_id)
     if request.method == "POST":
         return _confirm(request, scope, found, ConfirmForm(request.POST))
-    return _confirmation_page(request, scope, found, ConfirmForm())
+    return _confirmation_page(request, scope, found, ConfirmForm().focus("typed"))
 
 
 def _confirm(request: HttpRequest, scope: TenantScope, found: ForgetRequest, form: ConfirmForm) -> HttpResponse:

@@ -105,7 +105,7 @@ def save_filter(request: HttpRequest) -> HttpResponse:
     scope.check("memory:read")
     query = request.POST.get("query", "") if request.method == "POST" else urlencode(_filter_items(request))
     filter_of(query, now)  # refuses what the ledger would refuse
-    form = SavedFilterForm(request.POST if request.method == "POST" else None)
+    form = SavedFilterForm(request.POST if request.method == "POST" else None).focus("name")
     save = partial(saved_filters.save_filter, scope, saved_filters.LEDGER, now=now)
     return _name_filter(request, scope, query, form, save, "The view is saved.")
 
@@ -116,7 +116,7 @@ def rename_filter(request: HttpRequest, filter_id: str) -> HttpResponse:
     scope, row_id = tenancy.scope_of(request), ids.parse("flt", filter_id)
     row = saved_filters.own_filter(scope, saved_filters.LEDGER, row_id)
     given = {**request.POST.dict(), "query": row.query} if request.method == "POST" else None
-    form = SavedFilterForm(given, initial={"name": row.name, "shared": row.shared})
+    form = SavedFilterForm(given, initial={"name": row.name, "shared": row.shared}).focus("name")
     rename = partial(saved_filters.rename_filter, scope, saved_filters.LEDGER, row_id)
     return _name_filter(request, scope, row.query, form, rename, "The view is renamed.", filter_id=filter_id)
 

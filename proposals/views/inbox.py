@@ -237,7 +237,7 @@ def save_filter(request: HttpRequest) -> HttpResponse:
     given = QueryDict(request.POST.get("query", "")) if request.method == "POST" else request.GET
     wanted = filter_of_query(given)
     query = query_of(wanted)
-    form = SavedFilterForm({**request.POST.dict(), "query": query} if request.method == "POST" else None)
+    form = SavedFilterForm({**request.POST.dict(), "query": query} if request.method == "POST" else None).focus("name")
     if form.is_bound:
         sent = pages.submit(form, lambda data: saved_filters.save_filter(scope, saved_filters.INBOX, **data, now=now))
         if sent.result:

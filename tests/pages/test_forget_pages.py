@@ -73,6 +73,7 @@ def test_the_whole_way_from_a_subject_to_a_receipt(ada: Client, memories: None, 
     assert f"write to {MARTA}" in shown
     asked = body_of(ada.get(f"{url}/confirm"))
     assert "Forget for good" in asked
+    assert re.search(r'<input[^>]* name="typed"[^>]* autofocus', asked)
     assert f"about <span hx-disable>{MARTA}</span> will be erased" in asked
     assert confirm(ada, url)["Location"] == url
     assert 'hx-trigger="every 1s"' in body_of(ada.get(url))

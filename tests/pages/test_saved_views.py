@@ -1,5 +1,7 @@
 """Views of the ledger that are kept under a name: one's own, shared, and removed."""
 
+import re
+
 import pytest
 from django.test import Client
 from django.utils import timezone
@@ -70,6 +72,12 @@ def test_a_shared_view_is_for_everybody_of_the_tenant_and_its_owner_alone_remove
     kept = SavedFilter.objects.get(name="For all")
     address = f"/memory/views/{ids.wire('flt', kept.id)}/remove"
     assert (viewer.post(address).status_code, other.post(address).status_code) == (403, 404)
+
+
+def test_the_name_is_typed_at_once_and_a_refused_form_has_its_summary_first(ada: Client) -> None:
+    for page, query in (("/memory/views", "tag=red"), ("/proposals/filters", "state=draft")):
+        assert re.search(r'<input[^>]* name="name"[^>]* autofocus', body_of(ada.get(f"{page}?{query}"))), page
+        assert "autofocus" not in body_of(ada.post(page, {"name": "", "query": query})), page
 
 
 def test_a_view_without_a_name_or_a_filter_is_refused_in_words(ada: Client) -> None:
