@@ -271,7 +271,8 @@ def forget(tenant: Tenant, wanted: Erasure, clock: Clock) -> bool:
     """
     operator, key = _operator(tenant, wanted.by), plans.subject_key(tenant.id, wanted.subject)
     asked = ForgetRequest.objects.of(tenant.id).filter(subject_key=key).exclude(state=ForgetState.LAPSED)
-    request = asked.order_by("id").last() or execution.request_preview(operator, [wanted.subject], now=clock())
+    # Later requests for the same subject are those of people who try the page.
+    request = asked.order_by("id").first() or execution.request_preview(operator, [wanted.subject], now=clock())
     before = request.state
     if request.state == ForgetState.BUILDING:
         execution.build(tenant.id, request.id, holder=_holder(), clock=clock)

@@ -527,6 +527,15 @@ def test_seeding_again_changes_not_one_row(folder):
     assert everything() == before
 
 
+def test_seeding_again_leaves_a_later_forget_of_the_same_subject_to_who_asked_for_it(acme, folder):
+    execution.preview(signed_in("ada@acme.example"), [ACME.forgets.subject], now=timezone.now())
+    before = everything()
+
+    assert not seed(folder).changed
+
+    assert everything() == before
+
+
 def test_marta_is_found_in_several_runs_and_after_her_forget_and_an_approval_seeding_again_brings_nothing_back(
     acme, folder
 ):
