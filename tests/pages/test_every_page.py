@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import timedelta
+from html import unescape
 from typing import Any
 
 import pytest
@@ -77,6 +78,7 @@ NOT_COUNTED = {
     ),
     "files and redirects": "audit-checkpoints proposal-download proposals-end proposals-look search",
 }
+TYPES = {"JSON": "application/json", "CSV": "text/csv"}
 LISTS = [
     "/",
     "/agents",
@@ -285,6 +287,19 @@ def test_a_format_that_a_page_does_not_have_is_refused_by_name(ada: Client) -> N
         read += has_formats
     assert read > 10
     assert ada.get("/agents/none", {"format": "csv"}).status_code == 404
+
+
+def test_each_file_that_a_page_offers_is_there(ada: Client) -> None:
+    offered = set()
+    for url in LISTS:
+        for link, form in re.findall(
+            r'<a href="([^"]+)" title="This (?:page|list) as (JSON|CSV)"', body_of(ada.get(url))
+        ):
+            file = ada.get(unescape(link))
+            assert (file.status_code, file["Content-Type"].split(";")[0]) == (200, TYPES[form]), link
+            offered.add((form, link.partition("?")[0]))
+    assert {form for form, address in offered if address == "/"} == {"JSON"}
+    assert len({address for form, address in offered if form == "CSV"}) > 10
 
 
 def test_a_visitor_signs_in_and_comes_back(client: Client) -> None:
