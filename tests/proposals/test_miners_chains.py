@@ -59,6 +59,7 @@ def test_a_chain_of_two_workflows_becomes_a_pack_and_what_differs_a_parameter() 
     assert finding.artifact["name"].startswith("private.")
     assert "4 completed runs" in finding.rationale
     assert '"flow-0" and "flow-1"' in finding.rationale
+    assert "What differs, or comes from outside, is left open: 3 parameters." in finding.rationale
 
 
 def test_ports_lead_from_node_to_node_and_what_came_from_outside_is_given() -> None:
