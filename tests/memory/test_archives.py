@@ -13,8 +13,9 @@ from django.utils import timezone
 
 from memory import adapter, ledger, memory_policy, tasks, workspace
 from memory.forget import execution, receipts
-from memory.forget.erasers.entries import Archives
+from memory.forget.erasers.entries import ENTRIES, Archives
 from memory.host import audit, event_log, ids, vault
+from memory.host.erasure import Identifiers
 from memory.host.errors import Conflict, Forbidden, Gone, NotFound
 from memory.host.models import WriteGuard
 from memory.host.tenancy import TenantScope
@@ -444,6 +445,15 @@ def test_an_archive_goes_with_a_source_of_it_although_it_does_not_name_the_subje
     read_as = [UUID(str(made.entry_id)), UUID(str(upon.entry_id))]
     assert adapter.forget.forgotten_entries(acme.tenant_id, read_as) == set(read_as)
     assert len(done.receipt["distilledAnewBy"]) == 1
+
+
+def test_an_archive_that_is_stored_just_before_its_source_is_erased_goes_with_it() -> None:
+    """No look found it: the source is erased later in the same forget."""
+    acme = building.scope()
+    (entry,) = building.write_each(acme, f"{MARTA} lives in Bonn")
+    made = archiving.archive("acme", [("A customer lives in Bonn", [entry])])
+    ENTRIES.erase(acme.tenant_id, Identifiers((MARTA,)), (entry,), ticked=False, now=timezone.now())
+    assert (fresh(made).withdrawn_because, bytes(fresh(made).body)) == ("forgotten", b"")
 
 
 def test_a_source_that_a_person_ticks_takes_its_archive_along() -> None:
