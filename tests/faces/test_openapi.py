@@ -139,6 +139,20 @@ def test_bodies_are_closed() -> None:
             assert schema["additionalProperties"] is False, f"{method} {path}"
 
 
+def schemas_in(part: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(part, dict):
+        yield part
+    for each in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        yield from schemas_in(each)
+
+
+def test_words_that_a_field_may_have_hold_null_just_where_its_type_does() -> None:
+    words = [each for each in schemas_in(openapi.document()) if isinstance(each.get("enum"), list) and "type" in each]
+    assert len(words) > 50
+    for each in words:
+        assert (None in each["enum"]) == ("null" in each["type"]), each
+
+
 def test_an_answer_with_a_body_says_what_it_holds() -> None:
     for path, method, each in operations():
         given = {status: answer for status, answer in each["responses"].items() if status.startswith("2")}
