@@ -266,6 +266,16 @@ def test_what_the_navigation_costs_is_fixed_and_a_fragment_pays_none_of_it(ada: 
     assert before - cost(**HTMX) <= 6, "four of the frame, one for degraded agents, one for who started runs"
 
 
+def test_of_two_with_the_same_permissions_each_is_counted_the_votes_that_its_own_roles_have() -> None:
+    proposing.policy(eligible_roles=("reviewer",))
+    proposing.opened(proposing.propose())
+    one, both = building.scope(), building.scope()
+    access.grant_role(both.tenant_id, both.principal.id, "reviewer", now=timezone.now())
+    assert one.principal.scopes == both.principal.scopes
+    votes = [needs_you.counted(each, now=timezone.now())["votes"] for each in (one, both, one)]
+    assert votes == [(0, False), (1, False), (0, False)]
+
+
 @pytest.mark.engines
 def test_the_statement_that_the_navigation_keeps_counts_what_the_lists_say(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is written once for a shape of rights, and asked for other tenants, principals and times: in a quick run for
