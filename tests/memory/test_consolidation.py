@@ -438,8 +438,9 @@ def test_a_pass_that_is_stopped_leaves_what_it_has_done(desk: Desk, monkeypatch:
     assert counts(desk.consolidate())[1] == 4
 
 
-def test_a_pass_that_is_stopped_while_it_compares_takes_nothing_away(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("doing", ["reading", "comparing"])
+def test_a_pass_that_is_stopped_while_it_reads_or_compares_takes_nothing_away(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, doing: str
 ) -> None:
     for module in (reading, reconciling):
         monkeypatch.setattr(module, "OFTEN", 5)
@@ -448,7 +449,7 @@ def test_a_pass_that_is_stopped_while_it_compares_takes_nothing_away(
 
     def clock() -> datetime:
         row = Pass.objects.get(id=order.id)
-        if (row.doing, row.done, row.stopping) == ("comparing", 12, False):
+        if (row.doing, row.done, row.stopping) == (doing, 12, False):
             passes.request_stop(order.tenant_id, order.id, now=timezone.now())
         return timezone.now()
 
