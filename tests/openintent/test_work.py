@@ -73,6 +73,15 @@ def test_what_was_made_says_where_it_is_and_is_not_sent_again_to_who_has_it(serv
             assert (again.status_code, again.content) == (304, b"")
 
 
+def test_constraints_are_an_object_or_the_list_of_rules_that_older_clients_send(served: Served) -> None:
+    with served.http(served.agent("planner")) as http:
+        for said in ({"rules": ["no calls"]}, ["no calls"]):
+            made = http.post("/api/v1/intents", json={"title": "Invoices", "constraints": said})
+            assert (made.status_code, made.json().get("constraints")) == (201, {"rules": ["no calls"]}), made.text
+        for wrong in ("no calls", 7, ["\0"]):
+            assert http.post("/api/v1/intents", json={"title": "x", "constraints": wrong}).status_code == 400, wrong
+
+
 @pytest.mark.engines
 def test_numbers_of_a_state_come_back_as_they_were(served: Served) -> None:
     """jsonb keeps no exponent, and would give 1e22 back as an integer."""
