@@ -13,6 +13,7 @@ from memory.host import audit, ids, vault
 from memory.models import Archive
 from memory.passes import archives
 from tests import archiving, building
+from tests.fixtures_queue import Drain
 
 pytestmark = pytest.mark.django_db
 ARCHIVES, POLICY = "/v1/host/console/archives", "/v1/host/console/memory-policy"
@@ -44,6 +45,17 @@ def test_a_withdrawn_archive_is_410_with_the_reason_and_what_came_after(client: 
     assert answer.status_code == 410
     assert answer.json()["error"] == "gone"
     assert answer.json()["details"] == {"reason": "forgotten", "successor": ids.wire("arc", new.id)}
+
+
+def test_an_archive_is_withdrawn_and_its_ref_distilled_anew_by_who_may_run_passes(client: Client, drain: Drain) -> None:
+    made = archiving.distilled("acme", "one", "two")
+    body = {"reason": "wrong tone", "distillAnew": True}
+    path = f"{address(made)}:withdraw"
+    answer = client.post(path, body, content_type="application/json", **building.headers())
+    assert (answer.status_code, answer.json()["state"]) == (200, "withdrawn"), answer.content
+    drain()
+    rows = client.get(ARCHIVES, {"memoryRef": "notes"}, **building.headers()).json()["archives"]
+    assert [row["state"] for row in rows] == ["current", "withdrawn"]
 
 
 def test_archives_are_listed_newest_first_filtered_and_paged_to_their_end(client: Client) -> None:

@@ -392,3 +392,9 @@ def test_a_key_of_another_principal_is_never_told_what_the_first_was(ada: Caller
     answer = other.send("/v1/runs", NOOP)
     refused(answer, 403, "forbidden")
     assert ApiKey.objects.count() == 2
+
+
+def test_a_run_is_deduplicated_by_its_scope_and_not_without_one(client: Client) -> None:
+    headers = {**building.headers(), "HTTP_X_DEDUP": "enforce"}
+    answer = client.post("/v1/runs", NOOP, content_type="application/json", **headers)
+    assert (answer.status_code, answer.json()["details"]["errors"][0]["field"]) == (400, "scopeId")

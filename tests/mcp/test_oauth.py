@@ -204,6 +204,11 @@ def test_a_client_is_sent_back_by_https_its_own_scheme_or_to_this_machine_alone(
     assert (answer.status_code, answer.json()["error"]) == (400, "invalid_redirect_uri")
 
 
+def test_a_client_is_not_called_by_what_cannot_be_shown() -> None:
+    answer = Program().register("Desk\u202ekseD")
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_client_metadata")
+
+
 @pytest.mark.parametrize("uri", ["http://localhost:33418/", "http://[::1]:8/cb", "https://claude.ai/api/mcp/callback"])
 def test_these_redirects_are_registered(uri: str) -> None:
     assert Program().register("Desk", uri).status_code == 201

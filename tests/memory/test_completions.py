@@ -249,6 +249,14 @@ def test_a_tenant_without_an_endpoint_has_no_model() -> None:
     assert failure_of(executed(PROMPT)) == "endpoint_missing"
 
 
+def test_a_question_that_cannot_be_put_is_not_asked(model: Server) -> None:
+    with building.undone():
+        assert failure_of(executed({**PROMPT, "tools": [SEARCH]})) == "agent_missing"
+    vault.store_secret(building.tenant().id, "model-key", "two\nlines-of-5e21b8", now=timezone.now())
+    assert failure_of(executed(PROMPT)) == "refused"
+    assert model.asked == []
+
+
 def test_a_run_may_name_another_model_and_fewer_tokens(model: Server) -> None:
     executed({**PROMPT, "maxTokens": 500}, configurable={"model": "large", "maxTokens": 60, "temperature": 0.5})
     asked = model.asked[0].json

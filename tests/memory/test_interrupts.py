@@ -155,7 +155,7 @@ def test_what_was_edited_goes_on_instead_of_what_was_proposed() -> None:
     assert accepted.variables["verdict"]["artifactData"] == {"text": "draft"}
 
 
-def test_a_question_back_is_kept_for_those_who_decide_and_the_run_waits_on() -> None:
+def test_a_question_back_is_kept_for_those_who_decide_and_the_run_waits_on(monkeypatch: pytest.MonkeyPatch) -> None:
     acme = building.scope()
     run = asking(acme, gate(actions=["accept", "ask"]))
     assert answer(acme, run, {"action": "ask", "question": "Which customer?"}).status == "waiting-approval"
@@ -163,6 +163,9 @@ def test_a_question_back_is_kept_for_those_who_decide_and_the_run_waits_on() -> 
     assert asked.data["exchanges"][0]["question"] == "Which customer?"
     assert "approval.received" not in types_of(run)
     assert "Which customer?" not in str(event_log.read(run.tenant_id, run.id))
+    monkeypatch.setattr(interrupt_answers, "MAX_EXCHANGES", 1)
+    with pytest.raises(Conflict, match="Enough has been asked"):
+        answer(acme, run, {"action": "ask", "question": "Really?"})
     assert answer(acme, run, ACCEPT).status == "completed"
 
 
@@ -323,6 +326,14 @@ def test_an_event_that_is_another_s_is_refused_and_the_run_waits_on() -> None:
             with pytest.raises(CorrelationMismatch):
                 answer(acme, run, value, "wait")
             assert runs.find(run.tenant_id, run.id).status == "waiting-external", (correlation, value)
+
+
+def test_an_event_that_is_no_object_is_refused() -> None:
+    acme = building.scope()
+    run = asking(acme, external())
+    with pytest.raises(Invalid) as refused:
+        answer(acme, run, ["o-1"], "wait")
+    assert "must be an object" in str(refused.value.details)
 
 
 def test_numbers_correlate_by_value() -> None:

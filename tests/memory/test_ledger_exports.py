@@ -222,6 +222,17 @@ def test_a_forget_removes_every_file_of_its_tenant_and_no_other(acme: TenantScop
     assert contents(globex) == ["of Globex"]
 
 
+def test_an_export_that_was_asked_for_by_a_name_that_is_forgotten_before_it_is_made_fails(acme: TenantScope) -> None:
+    building.remember("acme", "she likes tea", subject=ANA)
+    row = ordered(acme, subject=ANA)
+    assert forgotten(acme).state == ForgetState.FORGOTTEN
+    tasks.carry_out_pass(row.tenant_id.hex, row.id.hex)
+    found = passes.find(row.tenant_id, row.id)
+    assert found
+    assert (found.state, ANA in str(found.options)) == (PassState.REFUSED, False)
+    assert not is_there(acme)
+
+
 @pytest.mark.engines
 def test_an_export_under_way_begins_again_when_something_is_forgotten(
     acme: TenantScope, monkeypatch: pytest.MonkeyPatch

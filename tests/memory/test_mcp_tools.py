@@ -13,7 +13,7 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from memory.host import vault
-from memory.host.errors import Forbidden, Invalid, NotFound
+from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.models import AuditRecord, Run
 from memory.models import KeptCall
 from openwop_console.runtime import mcp_servers, replay, run_operations
@@ -168,12 +168,31 @@ def test_an_answer_that_cannot_be_used_fails_the_node_with_its_code(server: Serv
         (serving.answers(b"", 401), "status"),
         (serving.answers(b"", 307, Location="/elsewhere"), "status"),
         (serving.answers(b"<html>", Content_Type="text/html"), "malformed"),
+        (serving.answers(b"[]", Content_Type="application/json"), "malformed"),
+        (speaks("text"), "malformed"),
         (serving.answers(b": nothing\n\n", Content_Type="text/event-stream"), "malformed"),
         (serving.answers(b"{}", Content_Type="application/json", Mcp_Session_Id="session-\xe9"), "malformed"),
     ):
         with building.undone():
             server.answers = answer
             assert code_of(executed()) == code, (answer, code)
+
+
+def test_a_call_that_cannot_be_sent_is_not_sent(server: Server) -> None:
+    vault.store_secret(building.tenant().id, "tools-key", "two\nlines-of-51be77", now=timezone.now())
+    put(server.url, secret="tools-key")
+    assert code_of(executed()) == "refused"
+    put(server.url)
+    assert code_of(building.execute(building.scope(), "using", a="x" * mcp_servers.MAX_BYTES)) == "too_large"
+    assert server.asked == []
+
+
+def test_a_tenant_has_so_many_servers_and_no_more(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcp_servers, "MAX_SERVERS", 1)
+    put(server.url)
+    put(server.url)
+    with pytest.raises(Conflict):
+        mcp_servers.put_server(building.scope(), "others", server.url, now=timezone.now())
 
 
 def test_a_server_that_hangs_is_left_in_time(server: Server) -> None:

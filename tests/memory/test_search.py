@@ -570,3 +570,13 @@ def test_a_file_has_what_the_orm_would_have_read() -> None:
     ]
     assert [row.created_at[-4:] for row in rows] == ["123Z", "120Z", "000Z"]
     assert {row.retired_at for row in rows} == {""}
+
+
+def test_a_field_that_is_filtered_already_is_not_named_again_in_the_text() -> None:
+    acme = building.scope()
+    building.write_each(acme, "of the writer", agent_id="acme.writer")
+    building.write_each(acme, "of the reader", agent_id="acme.reader")
+    for filtered, found in (("", ["of the reader"]), ("acme.writer", [])):
+        wanted = ledger_search.LedgerFilter(text="agent:acme.reader", agent=filtered)
+        rows = ledger_search.ledger_page(acme, wanted, now=timezone.now()).entries
+        assert [row.content for row in rows] == found, filtered

@@ -275,6 +275,22 @@ def test_a_text_that_is_not_taken_keeps_no_other_from_its_vector(endpoint: Endpo
     assert found(acme, "three")
 
 
+def test_vectors_that_do_not_fit_those_before_and_no_vector_at_all_are_a_failure(endpoint: Endpoint) -> None:
+    acme = building.scope()
+    write_each(acme, "one")
+    switch_on("acme", endpoint)
+    assert tasks.embed_entries() == 1
+    write_each(acme, "two")
+    policy, now = memory_policy.policy_of(acme.tenant_id), timezone.now()
+    assert "is making vectors" in embeddings.progress_of(acme.tenant_id, policy)
+    short = {"data": [{"index": 0, "embedding": [0.5] * 7}]}
+    for hours, answer in ((1, (200, json.dumps(short).encode())), (2, (400, b""))):
+        endpoint.answers = lambda _, answer=answer: answer  # type: ignore[misc]
+        assert embeddings.embed_entries(clock=partial(now.__add__, timedelta(hours=hours))) == 0
+        assert "will ask again" in embeddings.progress_of(acme.tenant_id, policy)
+    assert len(stored(acme)[0]) == 1
+
+
 @pytest.mark.engines
 @pytest.mark.usefixtures("storage")
 def test_another_model_has_every_entry_embedded_anew(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -212,3 +212,8 @@ def test_globex_sees_none_of_it(sign_in: SignIn) -> None:
     assert "acme" not in shown.replace("acme.example", "")
     assert "No memory entries yet" in shown
     assert made.entries[0] not in page(sign_in("globex", role="viewer"), "/memory?state=all&format=json")
+
+
+def test_an_entry_with_what_looks_like_an_unknown_secret_says_so(ada: Client) -> None:
+    building.remember("acme", "the key is AKIAIOSFODNN7EXAMPLE", "nothing of the kind")
+    assert body_of(ada.get("/memory")).count("secret-shaped") == 1

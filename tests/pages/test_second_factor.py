@@ -214,6 +214,11 @@ def test_an_app_that_is_set_up_in_another_tab_meanwhile_is_not_replaced(ada: Cli
     assert Authenticator.objects.get(type="totp").data == before
 
 
+def test_who_has_no_second_factor_gets_no_recovery_codes(ada: Client) -> None:
+    assert ada.post(f"{PAGE}/codes", {"current": building.PASSWORD}).status_code == 404
+    assert not Authenticator.objects.exists()
+
+
 def test_who_turns_it_off_gives_the_password_and_signs_in_without_it(ada: Client, clock: Clock) -> None:
     _, old, _ = set_up(ada)
     assert ada.post(f"{PAGE}/off", {"current": "not it"}).status_code == 422

@@ -8,7 +8,7 @@ from django.utils import timezone
 from memory.host import audit, ids, registry
 from memory.host.errors import Conflict, Forbidden
 from memory.host.models import Installation
-from proposals import comments, lifecycle, policies
+from proposals import artifacts, comments, lifecycle, policies
 from proposals.drafts import Change
 from proposals.models import Proposal
 from tests import building, proposing
@@ -193,3 +193,15 @@ def test_the_same_ref_of_another_tenant_keeps_nothing_installed() -> None:
     archive(done)
     assert current(done) is None
     assert current(theirs).ref == REF
+
+
+def test_what_was_uninstalled_is_current_again_once_the_very_bytes_are_installed() -> None:
+    made = proposing.applied()
+    proposing.policy(uninstall_on_archive=True)
+    archive(made)
+    assert current(made) is None
+    there = registry.by_ref(made.tenant_id, REF)
+    assert there
+    artifact = artifacts.artifact_of(made.tenant_id, made.kind, there.text)
+    registry.install(made.tenant_id, artifact, source="test", installed_by="host", now=timezone.now())
+    assert current(made) == there

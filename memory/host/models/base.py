@@ -192,9 +192,6 @@ class GuardedQuerySet(models.QuerySet[Row_co]):
     def get_or_create(self, *args: object, **kwargs: object) -> NoReturn:
         self.create()
 
-    def update_or_create(self, *args: object, **kwargs: object) -> NoReturn:
-        self.create()
-
 
 class TenantQuerySet(GuardedQuerySet[OwnedRow_co]):
     def of(self, tenant_id: UUID) -> Self:

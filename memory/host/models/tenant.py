@@ -32,9 +32,6 @@ class Tenant(Guarded):
 
 
 class OperatorManager(models.Manager["Operator"]):
-    def get_by_natural_key(self, email: str) -> "Operator":
-        return self.get(email__iexact=email)
-
     def of(self, tenant_id: UUID) -> "models.QuerySet[Operator]":
         """The people who are or were operators of one tenant."""
         return self.filter(memberships__tenant_id=tenant_id)
