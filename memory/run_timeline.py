@@ -234,10 +234,6 @@ class Lane:
     bar: Bar
 
     @property
-    def goes_on(self) -> bool:
-        return self.bar.goes_on
-
-    @property
     def own_writes(self) -> list[TrailWrite]:
         return [write for write in self.writes if not write.of_source]
 

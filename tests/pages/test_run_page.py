@@ -11,6 +11,7 @@ from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from memory import external_runs, ledger, run_timeline
 from memory.entry_drafts import EntryDraft
@@ -74,6 +75,19 @@ def test_the_time_in_which_a_node_waited_is_drawn_apart(ada: Client) -> None:
     ]
     assert 'class="wait"' in row
     assert "until now" in row
+
+
+def test_the_pause_before_a_node_is_tried_again_is_drawn_as_a_wait(ada: Client, settings: Settings) -> None:
+    settings.OPENWOP_OUTBOUND_ALLOW = ["127.0.0.1/32"]
+    asking = {"url": "http://127.0.0.1:1/", "method": "GET"}  # where nobody listens
+    retries = {"maxRetries": 1, "retryDelayMs": 30}
+    building.install(
+        "acme", building.definition("ask", building.node("ask", "core.http.request", asking, settings=retries))
+    )
+    run = building.advance_at(building.execute(building.scope(), "ask"), timezone.now() + timedelta(minutes=1))
+    assert run.status == "failed"
+    row = lanes_of(ada.get(f"/runs/{ids.wire('run', run.id)}"))["ask"]
+    assert row.count('class="wait"') == 1
 
 
 def test_a_row_has_the_inputs_the_prompt_and_the_reads_of_its_node(ada: Client) -> None:
@@ -368,6 +382,16 @@ def test_a_branch_is_compared_with_its_source_by_output_and_by_what_it_wrote(ada
     assert "Hello 1.0.0" in kept
     assert "Hello 2.0.0" in kept
     assert "2 of 3 nodes differ." in body_of(answer)
+
+
+def test_a_branch_that_wrote_the_same_differs_once_one_of_the_two_entries_is_gone(ada: Client) -> None:
+    made = building.remember("acme", "alpha", "omega")
+    [second] = [each.sequence for each in building.log_of(made.run) if each.payload.get("nodeId") == "remember-2"][:1]
+    compared = forked(ada, made.run, "branch", second)
+    assert "writes" not in rows_of(ada.get(compared))["remember-2"]
+    entry = building.id_of("mem", made.entries[1])
+    ledger.erase.remove_entries(made.run.tenant_id, (entry,), reason="expired", now=timezone.now())
+    assert "writes" in rows_of(ada.get(compared))["remember-2"]
 
 
 def facts_of(shown: str) -> str:

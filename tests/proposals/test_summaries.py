@@ -122,8 +122,11 @@ def test_a_chain_tells_its_nodes_and_the_tools_they_use() -> None:
 
 
 def test_a_node_that_became_another_and_one_that_is_set_otherwise_are_told_and_a_new_chain_whole() -> None:
-    nodes = [{"id": "a", "typeId": "vendor.console.summarize"}, {**CHAIN["dag"]["nodes"][1], "config": {"limit": 3}}]
-    chain = {**CHAIN, "dag": {**CHAIN["dag"], "nodes": nodes}}
+    nodes = [
+        {"id": "a", "typeId": "vendor.console.summarize"},
+        {"id": "b", "typeId": "vendor.console.recall", "config": {"limit": 3}},
+    ]
+    chain = {**CHAIN, "dag": {"nodes": nodes, "edges": [{"from": "a", "to": "b"}]}}
     fresh = {**CHAIN, "chainId": "private.acme.other"}
     lines = told(Kind.WORKFLOW_CHAIN_PACK, CHAINS, {**CHAINS, "chains": [chain, fresh]})
     assert "change: Node a is another: core.noop → vendor.console.summarize" in lines
