@@ -177,6 +177,9 @@ def test_a_receipt_is_genuine_as_it_was_signed_and_under_keys_that_the_host_know
         assert receipts.is_genuine(done), "also after the host's key was changed"
     done.receipt["auditSeq"] += 1
     assert not receipts.is_genuine(done)
+    odd = ForgetRequest.objects.get(id=done.id)
+    odd.receipt["auditSeq"] = 2**60
+    assert not receipts.is_genuine(odd), "one that has no canonical form"
 
     for member in ("tenant", "host"):
         del done.receipt[member]

@@ -6,7 +6,9 @@ from urllib.parse import urlencode
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
+from memory.host import vault
 from memory.models import EntryOrigin, ExternalRun
 from tests import building
 from tests.faces.test_origins import ORIGIN
@@ -219,6 +221,17 @@ def test_a_bad_origin_is_refused_by_its_name(agent: Agent) -> None:
     answer = agent.put({"n": 1}, origin={**ORIGIN, "node": 7})
     assert answer.status_code == 400
     assert "origin.node" in json.dumps(answer.json())
+
+
+def test_what_is_too_long_once_its_secrets_are_marks_is_refused_by_its_name(agent: Agent) -> None:
+    vault.store_secret(building.tenant().id, "the-key-of-the-crm", "pel-4711", now=timezone.now())
+    long = "pel-4711 " * 13
+    for more, field in (({"origin": {**ORIGIN, "node": long}}, "origin.node"), ({"key": long * 2}, "key")):
+        refused = agent.put({"n": 1}, **more)
+        assert refused.status_code == 400
+        [problem] = refused.json()["errors"]
+        assert (problem["field"], "once its secrets are replaced" in problem["message"]) == (field, True)
+        assert "pel-4711" not in refused.content.decode()
 
 
 def test_what_is_stated_of_a_confidential_entry_is_for_who_may_open_it(client: Client, agent: Agent) -> None:

@@ -190,6 +190,10 @@ def test_who_wrote_a_proposal_sees_that_somebody_else_votes_on_it(client: Client
     proposing.opened(made)
     assert "you authored revision 1" in body_of(client.get(page_of(made)))
     assert vote(client, made).status_code == 403
+    lifecycle.withdraw(author, made.id, now=timezone.now())
+    lifecycle.revise(author, made.id, Change(title="Another"), now=timezone.now())
+    proposing.opened(made)
+    assert "you authored revisions 1 and 2" in body_of(client.get(page_of(made)))
 
 
 def test_no_value_makes_the_review_fail(ada: Client) -> None:

@@ -210,6 +210,12 @@ def test_one_letter_more_is_refused_by_its_path_and_not_for_its_size() -> None:
     assert [error["field"] for error in refused["details"]["errors"]] == ["artifact.text"]
 
 
+def test_an_artifact_that_is_nested_too_deep_is_refused_as_such() -> None:
+    deep = '{"a":' * 40 + "1" + "}" * 40
+    refused = Door("agent")("post", EXTENSION, f'{{"kind":"prompt-template","artifact":{deep}}}', expects=400)
+    assert refused["details"]["errors"] == [{"field": "artifact", "message": "is nested more than 32 levels deep"}]
+
+
 def test_the_largest_artifact_has_room_in_a_body_and_a_larger_one_is_413() -> None:
     assert artifacts.MAX_BYTES < MAX_BODY <= DATA_UPLOAD_MAX_MEMORY_SIZE
     shell = template()
