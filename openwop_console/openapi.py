@@ -125,9 +125,6 @@ READINESS: JSONObject = {
 class AsItIs(BaseContentNegotiation):
     """Content negotiation for a document that has one form, whatever ``Accept`` says."""
 
-    def select_parser(self, request: object, parsers: Any) -> Any:
-        return parsers[0]
-
     def select_renderer(self, request: object, renderers: Any, format_suffix: str | None = None) -> Any:
         return renderers[0], renderers[0].media_type
 

@@ -64,9 +64,6 @@ class RandomSecretHasher(BasePasswordHasher):
     def verify(self, password: str, encoded: str) -> bool:
         return constant_time_compare(self.encode(password, ""), encoded)
 
-    def must_update(self, encoded: str) -> bool:
-        return False
-
 
 def _behind_others(compute: Callable[[], object]) -> object:
     """Compute in a thread of lower priority; only Linux has priorities per thread."""
