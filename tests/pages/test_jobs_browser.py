@@ -21,6 +21,7 @@ from memory.passes.orders import RequestedPass
 from proposals.models import Gate, Proposal
 from tests import archiving, browsing, building, proposing
 from tests.budgets import THOROUGH
+from tests.fixtures_queue import Drain
 from tests.memory.test_transfers import line
 from tests.pages.test_commitments_page import remembered
 from tools import screenshots
@@ -505,6 +506,23 @@ def test_an_unbroken_word_hides_neither_the_form_of_an_answer_nor_a_column(page:
         page.goto(live_server.url + path)
         region = page.locator(".table-region").first
         assert region.evaluate("(region) => region.scrollWidth <= region.clientWidth"), path
+
+
+def test_an_unbroken_subject_or_name_makes_no_page_wider_than_its_window(
+    page: Page, live_server: LiveServer, drain: Drain
+) -> None:
+    building.scope(name="k" * 200)
+    browsing.sign_in(page, live_server.url, "/forget")
+    page.get_by_label("Subject").fill("w" * 250)
+    page.get_by_role("button", name="Preview", exact=True).click()
+    drain()
+    expect(page.locator("h1")).to_contain_text("Erasure preview")
+    preview = page.url
+    for url in (preview, f"{live_server.url}/go-to?q={'k' * 50}"):
+        page.goto(url)
+        for width in (1280, 390):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (url, width)
 
 
 def test_the_head_of_a_table_shown_as_cards_takes_no_focus(page: Page, live_server: LiveServer) -> None:
