@@ -11,6 +11,7 @@ import sys
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeGuard
+from urllib.parse import urlsplit
 
 import psycopg
 from django.core.exceptions import DisallowedHost, PermissionDenied, RequestDataTooBig, SuspiciousOperation
@@ -19,6 +20,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import resolve
+from django.utils.http import url_has_allowed_host_and_scheme
 from psycopg.errors import DeadlockDetected, LockNotAvailable
 from rest_framework import exceptions as drf
 from rest_framework.response import Response
@@ -355,7 +357,17 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    return answer(request, errors.CrossSiteForgery())
+    return answer(request, errors.CrossSiteForgery(startAgain=page_of_form(request)))
+
+
+def page_of_form(request: HttpRequest) -> str:
+    """Return the path of the referring page of this console, or nothing."""
+    before = request.headers.get("Referer", "")
+    if not url_has_allowed_host_and_scheme(before, {request.get_host()}, require_https=request.is_secure()):
+        return ""
+    found = urlsplit(before)
+    path = f"/{found.path.lstrip('/')}"
+    return f"{path}?{found.query}" if found.query else path
 
 
 def put_on_record(request: HttpRequest, response: HttpResponse, *, now: datetime) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from csp.middleware import CSPMiddleware
 from django.contrib import messages
@@ -24,7 +24,6 @@ from django.middleware.gzip import GZipMiddleware
 from django.urls import Resolver404, resolve
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
-from django.utils.http import url_has_allowed_host_and_scheme
 from django_htmx.middleware import HtmxMiddleware
 from whitenoise.middleware import WhiteNoiseMiddleware
 
@@ -320,21 +319,13 @@ def _to_login(request: HttpRequest) -> HttpResponse:
 def _to(request: HttpRequest, first: str) -> HttpResponse:
     """Redirect to a page that comes first and leads back to this one; after a submitted form, to the page it was on."""
     is_read = request.method in {"GET", "HEAD"}
-    target = f"{first}?{urlencode({'next': request.get_full_path() if is_read else _page_of_form(request)})}"
+    back = request.get_full_path() if is_read else errors.page_of_form(request) or "/"
+    target = f"{first}?{urlencode({'next': back})}"
     if request.headers.get("HX-Request"):
         response = HttpResponse(status=401)
         response["HX-Redirect"] = target
         return response
     return HttpResponseRedirect(target)
-
-
-def _page_of_form(request: HttpRequest) -> str:
-    """Return the path of the referring page of this console, or ``/``."""
-    before = request.headers.get("Referer", "")
-    if not url_has_allowed_host_and_scheme(before, {request.get_host()}, require_https=request.is_secure()):
-        return "/"
-    found = urlsplit(before)
-    return f"{found.path}?{found.query}" if found.query else found.path or "/"
 
 
 def only(middleware: Callable[[GetResponse], Any]) -> Callable[[GetResponse], GetResponse]:

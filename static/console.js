@@ -213,7 +213,7 @@
   addEventListener("pagehide", remember);
 
   /* --- what was typed into a form whose session had ended: kept in this tab over the signing in, for the same person on
-     the same page. Passwords and values of secrets are not kept. ------------------------------------------------------ */
+     the same page, and over a refusal that leads back to it (data-unsent). Passwords and values of secrets are not kept. */
 
   const TYPED = "textarea[name], input[name]:is([type=text], [type=search], [type=email], [type=url], :not([type]))";
   const fields = () => all(TYPED).filter(({ form }) => form?.method === "post");
@@ -233,7 +233,7 @@
       const { person } = document.body.dataset;
       const kept = JSON.parse(sessionStorage.getItem("typed"));
       if (!kept) return;
-      if (!person) return sessionStorage.setItem("typed", JSON.stringify({ ...kept, ended: true }));
+      if (!person || document.querySelector("[data-unsent]")) return sessionStorage.setItem("typed", JSON.stringify({ ...kept, ended: true }));
       drop();
       if (!kept.ended || kept.person !== person || kept.page !== location.pathname + location.search) return;
       const found = fields();

@@ -138,7 +138,7 @@ class UnsupportedMediaType(Refusal):
 
 
 class CrossSiteForgery(Forbidden):
-    message = "The form was not sent from a page of this console, or the page was open too long. Load it again."
+    message = "The form was not sent from a page of this console, or you have signed in again since. Load it again."
 
 
 class Gone(Refusal):

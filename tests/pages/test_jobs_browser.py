@@ -199,6 +199,20 @@ def test_what_was_typed_into_a_form_whose_session_had_ended_is_there_for_its_per
     assert page.evaluate("sessionStorage.getItem('typed')") is None
 
 
+def test_a_form_from_before_signing_in_again_leads_back_to_its_page_with_what_was_typed(
+    page: Page, live_server: LiveServer
+) -> None:
+    """Signing in gives the browser another token, also for what is open in other tabs."""
+    browsing.sign_in(page, live_server.url, "/forget")
+    page.get_by_label("Subject", exact=True).fill("marta@example.com")
+    page.context.clear_cookies(name="openwop_csrf")
+    page.get_by_label("Subject", exact=True).press("Enter")
+    expect(page.locator("main")).to_contain_text("or you have signed in again since.")
+    page.get_by_role("link", name="Start again").click()
+    expect(page.get_by_label("Subject", exact=True)).to_have_value("marta@example.com")
+    expect(page.get_by_text("What you had typed is here again.")).to_be_visible()
+
+
 def test_a_double_click_sends_a_form_once_and_a_later_click_sends_it_again(page: Page, live_server: LiveServer) -> None:
     browsing.sign_in(page, live_server.url, "/forget")
     page.get_by_label("Subject", exact=True).fill("marta@example.com")
