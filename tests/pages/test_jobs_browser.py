@@ -213,6 +213,15 @@ def test_a_form_from_before_signing_in_again_leads_back_to_its_page_with_what_wa
     expect(page.get_by_text("What you had typed is here again.")).to_be_visible()
 
 
+def test_a_refusal_at_the_top_of_a_page_has_the_focus(page: Page, live_server: LiveServer) -> None:
+    browsing.sign_in(page, live_server.url, "/settings/operators")
+    page.get_by_label("Email").fill(browsing.ADA)
+    page.get_by_role("button", name="Invite", exact=True).click()
+    refusal = page.locator(".notice.bad")
+    expect(refusal).to_contain_text("exists already")
+    expect(refusal).to_be_focused()
+
+
 def test_a_double_click_sends_a_form_once_and_a_later_click_sends_it_again(page: Page, live_server: LiveServer) -> None:
     browsing.sign_in(page, live_server.url, "/forget")
     page.get_by_label("Subject", exact=True).fill("marta@example.com")
