@@ -484,7 +484,7 @@ class SavedFilterForm(PlainForm):
         label="Name",
         max_length=64,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
-        help_text="Replaces your filter of this name, if there is one.",
+        help_text="Replaces yours of this name, if there is one.",
     )
     shared = forms.BooleanField(
         label="Share it", required=False, help_text="Everyone in this tenant who sees the list can use it."

@@ -36,6 +36,7 @@ register = template.Library()
 HOST = '<span class="badge" title="The host itself wrote this; no node, by design">{}host</span>'
 NO_AGENT = SafeString('<span class="faint">no agent</span>')
 SEALED = SafeString('<span class="muted">A sealed value</span>')
+BLANK = SafeString('<span class="muted">Only spaces</span>')
 TAG = '<a class="tag" href="{}?tag={}">{}</a>'
 STATED = (
     '<span class="stated" title="{0}, stated by the agent: it ran elsewhere, and this host has not seen it">{1}</span>'
@@ -106,13 +107,14 @@ class _Table:
     def row(self, entry: "MemoryEntry") -> SafeString:
         wire_id = ids.wire("mem", entry.id)
         whole = SafeString("") if entry.sealed else markup("{}", show_bidi(shortened(entry.in_one_line, SHOWN)))
+        said = _excerpt(entry.in_one_line, self._sought) if self._sought else whole
         return markup(
             ROW,
             gone=SafeString(' class="gone"') if entry.retired_at else "",
             check=markup(CHECK, wire_id, _entry_name(entry)) if self._selectable else "",
             url=page_of(wire_id),
             whole=whole,
-            text=SEALED if entry.sealed else _excerpt(entry.in_one_line, self._sought) if self._sought else whole,
+            text=SEALED if entry.sealed else BLANK if entry.content.isspace() else said,
             badges=_badges(entry, self._now, self._badge, self._namespace),
             tags=self._tags(entry) if "tags" in self._columns else "",
             cells=joined(self._cells(entry)),
@@ -171,7 +173,9 @@ def _run(run_id: UUID) -> SafeString:
 
 
 def _entry_name(entry: "MemoryEntry") -> object:
-    return "a sealed value" if entry.sealed else show_bidi(shortened(entry.in_one_line, 80))
+    if entry.sealed or entry.content.isspace():
+        return "a sealed value" if entry.sealed else "an entry of only spaces"
+    return show_bidi(shortened(entry.in_one_line, 80))
 
 
 @register.simple_tag

@@ -37,6 +37,13 @@ def written(count: int) -> list[str]:
     return [ids.wire("mem", building.write(owner, run, f"note {number}").id) for number in range(count)]
 
 
+def test_an_entry_of_only_spaces_has_a_link_that_can_be_seen_and_named(ada: Client) -> None:
+    [entry] = building.write_each(building.scope(), " \n ")
+    shown = body_of(ada.get("/memory"))
+    assert re.search(rf'href="/memory/{ids.wire("mem", entry)}"[^>]*><span class="muted">Only spaces</span></a>', shown)
+    assert "an entry of only spaces" in shown
+
+
 def test_an_empty_ledger_says_how_to_get_entries(ada: Client) -> None:
     assert "No memory entries yet" in page(ada)
 
