@@ -407,10 +407,17 @@
     nameCells(within);
     for (const element of all(".table-region, .table-region > .table", within)) fit.observe(element);
     for (const form of all("form:has([data-checked-count])")) countChecked(form);
+    for (const here of all(":is(.strip-region, .chain-region) .here", within)) centre(here, here.closest("div"));
     const said = within.matches?.("[data-announce]") ? within : within.querySelector("[data-announce]");
     if (said) announce(said.dataset.announce);
     const first = within.matches?.("[data-focus]") ? within : within.querySelector("[data-focus]");
     first?.focus();
+  }
+
+  /* A drawing wider than its region begins where its mark is seen. */
+  function centre(mark, region) {
+    const [at, room] = [mark.getBoundingClientRect(), region.getBoundingClientRect()];
+    region.scrollLeft += at.left + at.width / 2 - room.left - room.width / 2;
   }
 
   /* A region as wide as its table needs neither a scroll bar nor a stop of the Tab key. */

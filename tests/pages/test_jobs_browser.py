@@ -222,6 +222,17 @@ def test_a_refusal_at_the_top_of_a_page_has_the_focus(page: Page, live_server: L
     expect(refusal).to_be_focused()
 
 
+def test_a_phone_shows_the_write_that_the_timeline_marks(page: Page, live_server: LiveServer) -> None:
+    made = building.remember("acme", *(f"note {number}" for number in range(8)))
+    page.set_viewport_size({"width": 390, "height": 800})
+    browsing.sign_in(page, live_server.url, f"/memory/{made.entries[5]}")
+    region, mark = page.locator(".strip-region"), page.locator(".strip .event.here")
+    assert region.evaluate("(region) => region.scrollWidth > region.clientWidth")
+    at = mark.bounding_box()
+    assert at
+    assert 0 <= at["x"] <= 390 - at["width"]
+
+
 def test_a_double_click_sends_a_form_once_and_a_later_click_sends_it_again(page: Page, live_server: LiveServer) -> None:
     browsing.sign_in(page, live_server.url, "/forget")
     page.get_by_label("Subject", exact=True).fill("marta@example.com")
