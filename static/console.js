@@ -454,6 +454,18 @@
     place.focus({ preventScroll: true });
   });
 
+  /* A form into which somebody types does not go without a word: another has answered, or the run is over. */
+  const isTyped = (form) => [...form.elements].some((each) => each.matches("textarea, input") && each.value !== each.defaultValue);
+  let typedInto = [];
+
+  document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+    typedInto = all("form[data-keep]", detail.target).filter((form) => isTyped(form) && !sentAt.has(form));
+  });
+  document.addEventListener("htmx:afterSettle", () => {
+    if (typedInto.some((form) => !form.isConnected)) status("This question is closed: it was answered meanwhile, or the run has ended. Nothing that you typed was sent.", "bad");
+    typedInto = [];
+  });
+
   /* What an operator opened stays open, and what is being typed stays typed, when a poll redraws it; so does all of a
      form marked data-keep, as long as it is there. */
   if (window.Idiomorph) {

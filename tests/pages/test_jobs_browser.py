@@ -233,6 +233,23 @@ def test_a_phone_shows_the_write_that_the_timeline_marks(page: Page, live_server
     assert 0 <= at["x"] <= 390 - at["width"]
 
 
+def test_who_types_an_answer_is_told_that_another_has_given_one(page: Page, live_server: LiveServer) -> None:
+    asked = [{"id": "why", "question": "Why?"}]
+    building.install(
+        "acme", building.definition("asks", building.node("ask", "core.clarificationGate", {"questions": asked}))
+    )
+    run = building.execute(building.scope(), "asks")
+    interrupt = Interrupt.objects.get(run_id=run.id)
+    browsing.sign_in(page, live_server.url, f"/runs/{ids.wire('run', run.id)}")
+    page.get_by_label("Why?").fill("Because of the")
+    rosa = Client()
+    building.sign_in(rosa, building.operator(role="reviewer"))
+    address = f"/runs/{ids.wire('run', run.id)}/answer/{ids.wire('int', interrupt.id)}"
+    assert rosa.post(address, {"resumeValue.answers.why": "It rained."}).status_code == 302
+    expect(page.get_by_role("status").filter(has_text="Nothing that you typed was sent.")).to_be_visible()
+    expect(page.get_by_label("Why?")).to_have_count(0)
+
+
 def test_a_double_click_sends_a_form_once_and_a_later_click_sends_it_again(page: Page, live_server: LiveServer) -> None:
     browsing.sign_in(page, live_server.url, "/forget")
     page.get_by_label("Subject", exact=True).fill("marta@example.com")
