@@ -102,7 +102,6 @@ def add_passkey(operator: Operator, credential: JSONObject, *, now: datetime) ->
     Operator.objects.select_for_update(no_key=True).get(id=operator.id)
     first = not enrolled([operator.id])
     try:
-        webauthn.parse_registration_response(credential)
         webauthn.complete_registration(credential)
     except UNREADABLE:
         raise Invalid(
