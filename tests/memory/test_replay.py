@@ -678,6 +678,24 @@ def test_a_node_that_comes_to_something_else_is_told_of_and_fails_the_replay(
     assert MemoryEntry.objects.count() == 0
 
 
+def test_of_nodes_side_by_side_only_the_one_that_diverged_fails_and_the_other_is_cancelled(
+    typed: Callable[..., None],
+) -> None:
+    nodes = [node("slow", "core.delay", {"delayMs": 5000}), node("quick", "core.noop")]
+    building.install("acme", building.definition("wide", *nodes) | {"edges": []})
+    now = timezone.now()
+    run = run_operations.create_run(building.scope(), RunRequest("wide"), now=now)
+    advance_at(run, now)
+    source = advance_at(run, now + timedelta(seconds=6))
+    typed("core.noop", other_outputs)
+    made = replayed(source)
+    told = [(event.type, event.node_id) for event in log_of(made)]
+    assert {("node.started", "slow"), ("node.started", "quick")} <= set(told)
+    assert told[-4:] == [
+        ("replay.diverged", ""), ("node.failed", "quick"), ("node.cancelled", "slow"), ("run.failed", ""),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("reads", "kind"),
     [
