@@ -130,12 +130,17 @@ def is_genuine(request: ForgetRequest) -> bool:
     return signing.verifies(signing.RECEIPTS, request.receipt, request.signature) or _is_sealed(request)
 
 
+def _signed_bytes(request: ForgetRequest) -> bytes:
+    """The JCS form of the receipt; nothing when it has none, so that it was not this host that wrote it."""
+    try:
+        return rfc8785.dumps(request.receipt)
+    except ValueError:
+        return b""
+
+
 def _is_sealed(request: ForgetRequest) -> bool:
     """Whether it is a receipt of before the host had signing keys, under HMAC-SHA256."""
-    try:
-        body = rfc8785.dumps(request.receipt)
-    except ValueError:  # no host has written it so
-        return False
+    body = _signed_bytes(request)
     keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
     seals = [hmac.new(key.encode(), body, hashlib.sha256).hexdigest() for key in keys]
     return any(hmac.compare_digest(seal, request.signature) for seal in seals)
@@ -152,7 +157,7 @@ def proof(request: ForgetRequest) -> JSONObject:
         "signature": request.signature,
         "algorithm": "HMAC-SHA256" if sealed else ALGORITHM,
         "canonicalization": CANONICALIZATION,
-        "signedBytes": base64.b64encode(rfc8785.dumps(request.receipt)).decode(),
+        "signedBytes": base64.b64encode(_signed_bytes(request)).decode(),
         "publicKeys": [] if sealed else public_keys(),
     }
 

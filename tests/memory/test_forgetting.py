@@ -180,6 +180,7 @@ def test_a_receipt_is_genuine_as_it_was_signed_and_under_keys_that_the_host_know
     odd = ForgetRequest.objects.get(id=done.id)
     odd.receipt["auditSeq"] = 2**60
     assert not receipts.is_genuine(odd), "one that has no canonical form"
+    assert receipts.proof(odd)["signedBytes"] == ""
 
     for member in ("tenant", "host"):
         del done.receipt[member]
