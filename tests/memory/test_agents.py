@@ -2,6 +2,7 @@
 
 import ast
 import json
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from pytest_django.fixtures import Settings
 
 from memory import adapter, agents, ledger, memory_health, retention_sweep
 from memory.host import ids, registrations, registry, vault
-from memory.host.errors import CapabilityNotProvided, Conflict
+from memory.host.errors import CapabilityNotProvided, Conflict, Forbidden
 from memory.host.models import ArtifactKind, AuditRecord, Installation
 from memory.host.node_types import MEMORY_READ, MEMORY_WRITE
 from memory.models.entry import MemoryEntry, Tombstone
@@ -580,3 +581,17 @@ def test_the_command_installs_what_the_wire_installs_and_says_what_is_lacking(tm
             call_command("install_agent", str(file), tenant="acme")
     with pytest.raises(CommandError, match="cannot be read"):
         call_command("install_agent", str(tmp_path / "none.json"), tenant="acme")
+
+
+def test_only_who_may_read_agents_or_manifests_is_told_of_any() -> None:
+    auditor, document = building.scope(role="auditor"), registrations.advertised_capabilities()
+    looks: list[Callable[[], object]] = [
+        lambda: agents.entries(auditor, document),
+        lambda: agents.entry(auditor, AGENT, document),
+        lambda: agents.agent_rows(auditor, document, now=timezone.now()),
+        lambda: agents.degraded_rows(auditor, document),
+        lambda: agents.count_degraded(auditor),
+    ]
+    for look in looks:
+        with pytest.raises(Forbidden, match=r"(agents|manifest):read"):
+            look()
