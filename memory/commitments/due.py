@@ -60,7 +60,7 @@ def verdicts(entry: News, conditions: Collection[Awaited]) -> Iterator[tuple[Awa
         return
     known = intentions.vocabulary(entry.content, entry.tags)
     for each in conditions:
-        if intentions.wanted_of(each.words).words <= known:
+        if intentions.may_speak(each.words, known):
             said = intentions.verdict(each.words, entry.content, entry.tags, own=each.own)
             if said is not None:
                 yield each, said

@@ -7,7 +7,7 @@ the same text at the same time in the same zone always gives the same.
 """
 
 from memory.text.intentions.finding import FARTHEST, Intention, called_off, found_in
-from memory.text.intentions.predicates import DENIAL, LONGEST_TEXT, verdict, vocabulary, wanted_of, words_of
+from memory.text.intentions.predicates import DENIAL, LONGEST_TEXT, may_speak, verdict, vocabulary, wanted_of, words_of
 
 __all__ = [
     "DENIAL",
@@ -16,6 +16,7 @@ __all__ = [
     "Intention",
     "called_off",
     "found_in",
+    "may_speak",
     "verdict",
     "vocabulary",
     "wanted_of",

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from memory.text import patterns
 from memory.text.intentions import times, verbs
-from memory.text.intentions.predicates import IRREGULAR
 from memory.text.intentions.times import CLOCK, HOUR
 
 READY = "ready|done|finished|sent|signed|fixed|checked|prepared|packed|cleaned"
@@ -559,7 +558,7 @@ def _is_imperative(clause: str, found: re.Match[str]) -> bool:
         return False  # "Old wing: shut on Friday"
     if verbs.is_action(verb):
         return _is_order(clause, found, behind, object_)
-    if object_ is None or verb.casefold() in IRREGULAR or UNVERBAL.search(verb):
+    if object_ is None or verb.casefold() in verbs.BASES or UNVERBAL.search(verb):
         return False
     if verb[0].isupper() and (object_["number"] or object_["name"]):
         return False  # "Lena Marek", "Room 5"

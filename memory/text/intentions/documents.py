@@ -130,7 +130,10 @@ RULE = patterns.late(
 
 # What a program does, and what it says by it.
 BY_PROGRAM = patterns.late(
-    r"^\W*(?:then\s+|and\s+|also\s+|always\s+)*(?:raise|throw|emit|print|ignore|treat|assume|fall back|retry|skip"
+    r"^\W*(?:then\s+|and\s+|also\s+|always\s+)*(?:raise(?! (?:the|my|our|your)\b| an? (?:ticket|alarm|issue"
+    r"|flag|glass|toast|query"
+    r"|question|invoice|dispute)\b)|throw(?! an? (?:party|farewell|celebration)\b)|emit|print|ignore"
+    r"|treat(?! (?:your|our|my|him|her|them)(?:self|selves)?\b)|assume|fall back|retry|skip"
     r"|yield|exit|abort"
     r"|redraw|parse|execute|invoke|append|overwrite|reset|clear|try|wait for)\b",
     re.IGNORECASE,
@@ -170,7 +173,9 @@ OWN = patterns.late(
 # In a clause: whoever or whatever it may be.
 ANYTHING = patterns.late(
     r"^(?:there(?:'s| is| are| aren't| isn't)\s+)?(?:\W*)(?:any\b|an?\b|each\b|every\b|some\b|no\b|multiple\b"
-    r"|several\b|only\b|that\b\s+\w+s\b|all\b|one\b\s+(?:is|has|of)\b|(?:any|some|no|every)(?:one|body|thing)\b"
+    r"|several\b|only\b|that\b\s+\w+s\b|all\b(?! (?:of )?(?:the|my|our|his|her|their|these|those|guests|players"
+    r"|members|votes|players"
+    r"|runners|passengers|tenants|students|children|parents|orders|invoices)\b)|one\b\s+(?:is|has|of)\b|(?:any|some|no|every)(?:one|body|thing)\b"
     r"|people\b"
     r"|the following\b|your (?:configuration|company|system|project|application|app|code|program|version|distribution"
     r"|browser|setup|site|device|machine|computer|shell|editor|platform|data|input|function|test|tests)\b|dos o más"
@@ -182,7 +187,10 @@ ANYTHING = patterns.late(
 # What one may always need or feel: "if you need help", "when we're feeling down", "if I can".
 MAY_ALWAYS = patterns.late(
     r"^\W*(?:i|you|we|one|life|times|things)\b(?:'re|'m|'ve|'s)?\s*(?:\w+ly |ever |also |just |only |still )*"
-    r"(?:need|want|wish|like|prefer|feel|feeling|think|can|can't|could|may|might|would|should|must|get|gets|got"
+    r"(?:need|want|wish|like|prefer|feel|feeling|think|can|can't|could|may|might|would|should|must"
+    r"|gets?(?! (?:the|my|our|his|her|their|home|back|there|married|engaged)\b| (?:[a-z]+ )?(?:permission"
+    r"|approval|confirmation"
+    r"|feedback|funding|clearance|consent|results)\b)|got"
     r"|struggle"
     r"|(?:are|is|am) (?:feeling|hard|tough|rough|sad|down|able|interested|unsure|not|in|on|looking|trying|going)"
     r"|hard|tough|rough|sad|down|able|interested|unsure|in|on|looking|trying|going|run out|runs out|end up|ends up"
@@ -202,7 +210,8 @@ PROPERTY = patterns.late(
     r"|begins? with"
     r"|starts? with|ends? (?:in|with)|ending in|set to|(?:is|are) not (?:set|used|given|installed|found)|(?:do"
     r"|does)(?:n't| not) (?:exist|use|contain|match|have|support|include)"
-    r"|has (?:an?|no|any|not$))\b"
+    r"|has (?:an? (?!fever\b|accident\b|baby\b|temperature\b|stroke\b|relapse\b|breakdown\b|sale\b"
+    r"|puncture\b)\w+|no|any|not$))\b"
     r"|\b(?:contiene|existe|contenga|es una?|está (?:vac|indefinid|establecid|suci|definid)\w*|falta|est (?:défini"
     r"|vide|un)\w*"
     r"|c'est|fehlt|enthält|est (?:non|désactiv|utilis|employ|considér)\w*|correspond\w*|ist (?:gesetzt|leer|eine?)"
@@ -310,6 +319,34 @@ PLEASANTRY = patterns.late(
 )
 
 
+# Whoever it is, it happens once: "the moment someone finds his wallet", "if a nurse calls in sick".
+ROLES = (
+    r"(?:tenant|nurse|doctor|colleague|teacher|pupil|child|kid|player|member"
+    r"|volunteer|neighbou?r|supplier|driver|courier|speaker|investor|bidder"
+    r"|reporter|journalist|inspector|auditor|parent|waiter|cook|runner|donor|payment|cheque|check|storm|fire|flood|strike|thunderstorm|parcel|letter|invoice|complaint|tree"
+    r"|table|room|seat|place|slot|spot|ticket|bidder|offer|vacancy)"
+)
+WHOEVER = patterns.late(
+    rf"^\W*(?:(?:some|any)(?:one|body)(?: else)?\s|(?:an?|another) (?:[a-z]+ )?{ROLES}s?\s"
+    r"|one of (?:the|our|my) |every(?:one|body)\s|there(?:'s| is) (?:an? )?(?:[a-z]+ )?(?:leak|fire|power cut"
+    r"|outage|strike|storm"
+    r"|delay|vacancy|offer|accident|flood|frost|snow|storm|thunderstorm|blackout|puncture|emergency|alarm|cancellation)\b)",
+    re.IGNORECASE,
+)
+# Said of people: "reset it for her".
+OF_PEOPLE = patterns.late(r"\b(?:she|he|her|his|him)\b", re.IGNORECASE)
+
+
+# Done to a known thing, which no program is said to do: "skip the demo".
+TO_KNOWN = patterns.late(
+    r"^\W*(?:then\s+|also\s+)*(?:raise|skip|reset|clear|print|try|append|treat|throw|retry|show|display)\s+(?:the|my|our|your|all|new|his|her|another)\b"
+    r"(?! (?:message|error|value|output|result|cursor|screen|cache|buffer|exception|warning|list|line|field"
+    r"|form|flag|counter|state"
+    r"|test|tests|request|default|current|previous|first|last|next|same)s?\b)",
+    re.IGNORECASE,
+)
+
+
 def is_noted(sentence: str) -> bool:
     """Whether the date is one that something bears, or that is said of what one prefers."""
     return NOTED.search(sentence) is not None
@@ -331,11 +368,14 @@ def standing(sentence: str, clause: str, main: str, *, begun: str) -> str:
     own = told or OWN.search(main) is not None
     if MAY_ALWAYS.match(clause) or OUGHT.search(clause) or WAS.search(clause) or LONG_AGO.search(main):
         return NOTHING
-    if ANYTHING.search(clause) and not EACH.match(begun):
+    whoever = WHOEVER.match(clause) is not None and not (
+        is_technical(sentence) or RULE.search(main) or PROPERTY.search(clause)
+    )
+    if not whoever and ANYTHING.search(clause) and not EACH.match(begun):
         return NOTHING
     if CHANGES.search(sentence) or CHANGED.search(main):
         return NOTHING
-    technical = is_technical(sentence)
+    technical = is_technical(sentence) and not (OF_PEOPLE.search(sentence) and not IDENTIFIER.search(sentence))
     if SUBJECTLESS.match(clause) or DOCUMENTED.search(sentence):
         return DOUBTFUL if own and not technical and not WHILE.match(begun) else NOTHING
     if (PROPERTY.search(clause) and not (told and not technical)) or (technical and RULE.search(main)):
@@ -344,7 +384,9 @@ def standing(sentence: str, clause: str, main: str, *, begun: str) -> str:
         return DOUBTFUL if DETERMINED.match(clause) and not technical else NOTHING
     if SIGNALLED.search(main) and not told:
         return NOTHING
-    if not own and (BY_PROGRAM.match(main) or OF_THIS.match(begun)):
+    of_people = OF_PEOPLE.search(sentence) is not None
+    known_thing = DETERMINED.match(clause) is not None and not technical and TO_KNOWN.match(main) is not None
+    if not own and not of_people and ((BY_PROGRAM.match(main) and not known_thing) or OF_THIS.match(begun)):
         return DOUBTFUL
     if technical or CUT_OFF.search(sentence) or COMMENT.match(sentence):
         known = DETERMINED.match(clause) is not None and not COMMENT.match(sentence) and not IDENTIFIER.search(sentence)

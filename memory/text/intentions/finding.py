@@ -26,14 +26,17 @@ from memory.text.intentions.cues import (
 from memory.text.intentions.occurrences import rewritten
 from memory.text.intentions.predicates import (
     DENIAL,
+    DOER_MARK,
     MOST_WORDS,
+    OWNER_MARK,
     PAID,
     Sentence,
     foreign_words_of,
     sentences,
     words_of,
 )
-from memory.text.intentions.verbs import is_action
+from memory.text.intentions.stems import stem
+from memory.text.intentions.verbs import ACTIONS, BASES, LIKE_PAST, is_action
 
 # ruff: noqa: SIM905 -- a list of words is read as words, without quotes
 SURELY = (
@@ -228,7 +231,8 @@ IF = patterns.late(r"\W*(?:if|should|provided)\b", re.IGNORECASE)
 # "Nudge her next week if nothing happens": to be done then, unless something happens before.
 NOTHING = patterns.late(r"\b(?:nothing|no (?:answer|reply|response|news|word)|nobody|no one|still)\b", re.IGNORECASE)
 INDIRECT = patterns.late(
-    r"\b(?:ask|check|confirm|find out|see|know|decide|discuss|clarify|verify)(?:\s+\w+){0,3}\s+$", re.IGNORECASE
+    r"\b(?:ask(?! for\b)|check|confirm|find out|see|know|decide|discuss|clarify|verify)(?:\s+\w+){0,3}\s+$",
+    re.IGNORECASE,
 )
 LET_KNOW = patterns.late(r"\blet\s+(?:[\w']+\s+){1,4}know\s+$", re.IGNORECASE)
 CLAUSE_END = patterns.late(
@@ -236,11 +240,16 @@ CLAUSE_END = patterns.late(
     re.IGNORECASE,
 )
 GENERAL = patterns.late(
-    r"^\s*(?:(?:a|an|any|some|no|every|each)\s|(?:anyone|someone|somebody|anybody|they|you|people|customers|users|it"
+    r"^\s*(?:(?:a|an|any|some|no|every|each)\s|(?:anyone|someone|somebody|anybody|they|people|customers|users|it"
+    r"|you(?! (?:see|meet|hear from|talk to|speak to|speak with|reach|arrive|land|get (?:to|home|back)"
+    r"|are (?:home|back|done))\b)"
     r"|asked|needed|necessary|possible|required)\b)",
     re.IGNORECASE,
 )
-WEATHER = patterns.late(r"\s*it\s+(?:rains|snows|freezes|pours|storms|hails|drizzles)\b", re.IGNORECASE)
+WEATHER = patterns.late(
+    r"\s*it\s+(?:(?:starts|begins)\s+(?:to\s+)?)?(?:rain|snow|freez|pour|storm|hail|drizzl|thaw)(?:e?s|e|ing)?\b",
+    re.IGNORECASE,
+)
 ALWAYS = patterns.late(r"(?:whenever|(?:each|every) time)\b", re.IGNORECASE)
 BY_PERSON = patterns.late(r"\s*when\s+(?:you|i|we)\s+(?!\w+ed\b|were\b|had\b|met\b|saw\b)", re.IGNORECASE)
 # "Hold the payout until the check is through, then release it."
@@ -261,6 +270,14 @@ ORDERED = patterns.late(
     rf"(?:\s+{THING}|\s+(?P<bare>[a-z]\w+(?: [a-z]\w+){{0,2}}?)(?=\s*,|\s*$|\s+(?:to|for|from|on|at|in)\b))?",
     re.IGNORECASE,
 )
+# Whom it is done to, before what: "the dog" of "the dog his pill".
+WHICH = patterns.late(
+    r"(?:the|my|our|his|her|their) (?:[a-z]+ )?(?:dog|cat|horse|puppy|kitten|rabbit|baby|toddler|boy|girl|child"
+    r"|son|daughter|wife"
+    r"|husband|sister|brother|mother|father|mum|dad|grandma|grandpa|grandmother|grandfather|uncle|aunt|neighbou?r|boss|patient"
+    r"|guest|client|customer|tenant|nurse|doctor|intern|trainee|player|driver|pupil|student|teacher)\b",
+    re.IGNORECASE,
+)
 ABOUT = patterns.late(rf"\b(?:about|of) {THING}", re.IGNORECASE)
 TELLING = frozenset(
     """
@@ -275,9 +292,31 @@ CONCERNED = patterns.late(
     r"(?:^\s*|\b(?:for|with|of) )"
     r"((?!(?:I|Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)(?:day)?\b)[A-Z][\w'-]+(?: [A-Z][\w'-]+)*)"
 )
-OWNED_BY = patterns.late(r"\s*(his|her|their)\s+[a-z]", re.IGNORECASE)
+# "The court rejects the appeal"; who wins or loses is not left out.
+DOES_TO = patterns.late(
+    r"\s*(?P<doer>(?:the|our|my|his|her|their) (?:[\w-]+ )?[\w-]+) (?:has |have )?"
+    r"(?P<verb>[a-z]+) (?:the|an?|my|our|your|his|her|their|its|this|that)\s",
+    re.IGNORECASE,
+)
+DONE_TO = frozenset(map(stem, ACTIONS | LIKE_PAST | frozenset(BASES.values()))) - frozenset(
+    map(
+        stem,
+        "win lose beat be have get do go leave arrive fall return receive reach pass miss catch call visit"
+        " find".split(),
+    )
+)
+RECEIVES = patterns.late(
+    r"\bgets?(?= (?:the|an?|my|our|your|his|her|their|its)\s(?!\w+ (?:back|ready|done|to|together)\b)"
+    r"| (?:[a-z]+ )?(?:permission|approval|confirmation|feedback|funding|clearance|consent|results)\b)",
+    re.IGNORECASE,
+)
+OWNED_BY = patterns.late(
+    r"\s*(?:(?:someone|somebody|anyone|anybody)\s+(?:\w+\s+)?)?(?:his|her|their)\s+[a-z]", re.IGNORECASE
+)
 NAMES = patterns.late(r"(?<![\w'])(?!(?:I|Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)(?:day)?\b)[A-Z][\w-]+(?: [A-Z][\w-]+)*")
-REMINDED = patterns.late(rf" to (?={DEED}).*$", re.IGNORECASE | re.DOTALL)  # "remind me when it is free to book it"
+# "Remind me when it is free to book it", but not "remind me to pay when it starts to rain".
+REMIND = patterns.late(r"[\s,]*remind (?!\S+ to\b)", re.IGNORECASE)
+REMINDED = patterns.late(rf"(?<!starts)(?<!begins) to (?={DEED}).*$", re.IGNORECASE | re.DOTALL)
 MAY_BE_WHEN = patterns.late(
     r"\b(?:when|whenever|upon|unless|except|bi-?weekly|fortnightly|next time|once|twice|noon|midnight|weekdays?"
     r"|weekends?|until|should|the (?:day|minute|second)|christmas|new year|tmrw|tmr|tmw|provided|\d\s?[ap]m|after|if"
@@ -448,26 +487,28 @@ def _timed(sentence: Sentence, timed: times.When | None, written_at: datetime) -
 
 
 def _predicate(sentence: Sentence, inner: str, main: str) -> Intention | None:
-    inner = REMINDED.sub("", inner) if main.lstrip(" ,").casefold().startswith("remind") else inner
+    inner = REMINDED.sub("", inner) if REMIND.match(main) else inner
     clause = " ".join(MARKER.sub("", inner, count=1).split())
     standing = documents.standing(sentence.text, clause, main, begun=inner)
     if standing == documents.NOTHING:
         return None
     if WEATHER.match(clause):  # on the day that it names
         return Intention(sentence.starts, sentence.ends, words=words_of(clause), clause=clause)
+    owner = _owner(inner, main)
     inner = _with_antecedent(inner, main)
     said, timed = MARKER.sub("", inner, count=1), times.spans(inner)
     negated = not all(_happens(found[0]) for found in DENIAL.finditer(rewritten(said)))
-    if (GENERAL.search(said) and not (ALWAYS.match(inner) or NEXT_TIME.match(inner))) or (negated and timed):
+    whoever = documents.WHOEVER.match(said)
+    if (GENERAL.search(said) and not (whoever or ALWAYS.match(inner) or NEXT_TIME.match(inner))) or (negated and timed):
         return None
-    plain = rewritten(MARKER.sub("", _blanked(inner, timed), count=1))
+    plain = rewritten(RECEIVES.sub("receives", MARKER.sub("", _blanked(inner, timed), count=1)))
     words = words_of(DENIAL.sub(lambda found: found[0] if _happens(found[0]) else " ", plain))
     if not LEAST_WORDS <= len(words) <= MOST_WORDS and words != (PAID,):
         return None
     return Intention(
         sentence.starts,
         sentence.ends,
-        words=words,
+        words=(*words, *(f"{OWNER_MARK}{each}" for each in words_of(owner)), *_doer(plain, words)),
         negated=negated,
         clause=clause,
         doubtful=standing == documents.DOUBTFUL,
@@ -486,22 +527,37 @@ def _with_antecedent(inner: str, main: str) -> str:
     marker = MARKER.search(inner)
     pronoun = PRONOUN.match(inner, marker.end() if marker else 0)
     order = ORDERED.match(main)
-    if not pronoun and order and (owner := OWNED_BY.match(inner, marker.end() if marker else 0)):
-        named = {each.removesuffix("'s") for each in NAMES.findall(main[order.end("verb") :])}
-        name = next(iter(named)) if len(named) == 1 else ""
-        return f"{inner[: owner.start(1)]}{name}'s{inner[owner.end(1) :]}" if name else inner
     if not pronoun or not order:
         return inner
     told = order["verb"].casefold() in TELLING
     meets = order["verb"].casefold() in MEETING
     if pronoun["person"]:
         named = {each[1].removesuffix("'s") for each in CONCERNED.finditer(main[order.end("verb") :])}
+        thing = WHICH.match(order["thing"] or "")
         stands_for = next(iter(named)) if len(named) == 1 and (meets or not told) else ""
+        stands_for = stands_for or (thing[0] if thing and not named else "")
     elif told:
         stands_for = next((each["thing"] for each in ABOUT.finditer(main)), "")
     else:
         stands_for = order["thing"] or (order["bare"] if is_action(order["verb"]) else "") or ""
     return f"{inner[: pronoun.start(1)]}{stands_for}{inner[pronoun.end(1) :]}" if stands_for else inner
+
+
+def _owner(inner: str, main: str) -> str:
+    """Whose it is that the clause begins with, when the order names one: "let Jonas know when his badge is printed"."""
+    marker, order = MARKER.search(inner), ORDERED.match(main)
+    if order is None or not OWNED_BY.match(inner, marker.end() if marker else 0):
+        return ""
+    named = {each.removesuffix("'s") for each in NAMES.findall(main[order.end("verb") :])}
+    return next(iter(named)) if len(named) == 1 else ""
+
+
+def _doer(clause: str, words: tuple[str, ...]) -> list[str]:
+    """Who does something to a thing, with the mark for it: a passive need not say that it is the court."""
+    found = DOES_TO.match(clause)
+    if found is None or stem(found["verb"].casefold()) not in DONE_TO:
+        return []
+    return [f"{DOER_MARK}{each}" for each in words_of(found["doer"]) if each in words]
 
 
 def _clause_of(text: str) -> tuple[int, int] | None:

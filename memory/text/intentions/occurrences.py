@@ -3,6 +3,8 @@
 import re
 
 from memory.text import patterns
+from memory.text.intentions import verbs
+from memory.text.intentions.stems import stem
 
 # ruff: noqa: SIM905 -- a list of words is read as words, without quotes
 
@@ -123,9 +125,35 @@ invoice rechnung factura facture faktura fakturę faktury
 COMES, GOES, IS = r"(?:comes?|came|coming)", r"(?:go|goes|went|gone|going)", r"(?:is|are|was|were|be|been|'s)"
 NOW = r"(?:now |finally |all |both |back |already |safely )*"
 SOME = r"((?:\s+[\w'-]+){0,3}?)"
+# Verbs that say the same with or without a particle.
+FILLING = patterns.late(
+    r"\b((?:fill|heat|warm|cool|dry|speed|slow|use|finish|wake|grow|melt|burn|load|boot|start|cheer|pack|clean|calm|die|swell"
+    r"|empt|tidy|slim|wrap|ripen|harden|thaw|freeze|freez|ship|pour)(?:s|es|ed|ped|ied|ies|ing)?)"
+    r" (?:up|out|down|off)\b",
+    re.IGNORECASE,
+)
+PARTICLES = (" up", " out", " down", " off")
+# What is not yet done while it is being done.
+TELIC = frozenset(map(stem, verbs.ACTIONS)) - frozenset(
+    map(
+        stem,
+        "call phone ring burn bleed run work start stop move circulate walk talk boil melt grow drip"
+        " travel answer reply"
+        " apologise thank speak soak shop protest fight serve stir leak lead drink eat play join leave resign retire"
+        " return wake"
+        " finish play change rotate smoke".split(),
+    )
+)
+# "Started to leak", "began raining": what happens is the second, unless it takes until its end.
+SETTING_IN = patterns.late(
+    r"\b(?P<way>start|begin|began|begun|manage|happen|proceed)(?:s|ed|d)? (?:to (?=(?!(?:the|an?|my|our|your"
+    r"|his|her|their|this"
+    r"|that|school)\b)(?P<to>[a-z]+))|(?=(?!\w*thing\b|morning|evening)(?P<doing>[a-z]{2,}ing)\b))",
+    re.IGNORECASE,
+)
 # Sets of words that say one verb, and the verb; what stands between them stays.
 PHRASES = tuple(
-    (patterns.late(rf"\b{phrase}(?!\w)", re.IGNORECASE), rf" {verb} ")
+    (patterns.late(rf"\b(?:{phrase})(?!\w)", re.IGNORECASE), rf" {verb} ")
     for phrase, verb in (
         (
             (
@@ -134,6 +162,7 @@ PHRASES = tuple(
             ),
             "baby born",
         ),
+        (r"quit(?:s|ted|ting)?(?= [a-z]{2,}ing\b)", "stop"),
         (r"(?:there(?:'s| is) )?no (?:more )?(?:space|room)(?: is)? left(?= on\b)", "full"),
         (r"(?:there(?:'s| is| are) )no (?:more )?([\w-]+(?: [\w-]+)?) left(?=\s*(?:[.,;!]|$))", r"\1 expire"),
         (
@@ -191,7 +220,7 @@ PHRASES = tuple(
             r"with(?:drew|draws|drawn) (?:its|the|their|his|her) (order|application|offer|bid|complaint|claim)",
             r"cancel \1",
         ),
-        (rf"(?:{COMES} |{IS} |{GOES} )?{NOW}back (?:up|online)|{GOES} online|{IS} {NOW}online", "online"),
+        (rf"back (?:up|online)|{GOES} online|{IS} {NOW}online", "online"),
         (rf"turn(?:s|ed)?{SOME} down", r"\1 reject"),
         (r"(?:filed|lodged)(?! (?:away|under|in)\b)", "submit"),  # "file" and "lodge" are things as well
         (r"v(\d+)(?:\.0)*(?![.\d])|version (\d+)(?:\.0)+(?![.\d])", r"version \1\2"),
@@ -222,7 +251,7 @@ PHRASES = tuple(
         ),
         (rf"{GOES} through", "succeed"),
         (rf"pick(?:s|ed)?{SOME} up", r"\1 collect"),
-        (rf"(?:{IS} )?{NOW}open again|open(?:s|ed) (?:up )?again", "reopen"),
+        (r"open again|open(?:s|ed) (?:up )?again", "reopen"),
         (rf"call(?:s|ed)?{SOME} off", r"\1 cancel"),
         (
             r"(?:hand|give|gave|turn)(?:s|ed)?(?: in)? (?:(?:her|his|their|my) )?(?:notice|resignation)(?! of| that)",
@@ -231,7 +260,7 @@ PHRASES = tuple(
         (r"(?:step|stand|stood|step)(?:s|ped)? down(?!\s+(?:the|a|an)\b)", "resign"),
         (r"(?:run|runs|ran) out|(?:is|are) no longer valid", "expire"),
         (rf"wrap(?:s|ped)?{SOME} up", r"\1 finish"),
-        (rf"(?:{IS} )?{NOW}(?:over|through|complete)(?=\s*(?:[.,;!]|$|now|at last))", "finish"),
+        (r"(?:over|through|complete)(?=\s*(?:[.,;!]|$|now|at last))", "finish"),
         (rf"{COMES} to an end", "finish"),
         (rf"{COMES} back (?:green|clean|negative|clear|ok|okay)|{IS} {NOW}green", "pass"),
         (rf"{COMES} back (?:red|positive)|{IS} {NOW}red", "fail"),
@@ -263,7 +292,7 @@ PHRASES = tuple(
         ),
         (r"(?:wake|wakes|woke|woken) up", "wake"),
         (r"da (?:ist|sind)|(?:ist|sind) (?:schon |jetzt |endlich )?da(?=\s*(?:[.,;!]|$))", "arrive"),
-        (rf"(?:{IS} )?{NOW}in stock", "available"),
+        (r"in stock", "available"),
         (
             (
                 rf"(?:has|have|{IS}) gone(?: home)?"
@@ -324,6 +353,7 @@ ALSO = {
 LEFT_OUT = """
 new old current latest final whole entire own little big small last replacement updated price value level amount number
 guest member result people container usage rate temperature reading count total copy item delivery shipment
+member side rest both all staff crew
 """
 ABOVE = (
     "above",
@@ -369,7 +399,7 @@ MOVING = frozenset(
 
 # "The release notes", "a payment reminder": the event only says which notes.
 OF_AN_EVENT = re.compile(
-    r"\b(?:release|approval|delivery|payment|launch|arrival|publication|renewal|refund|repair|acceptance"
+    r"\b(?P<event>release|approval|delivery|payment|launch|arrival|publication|renewal|refund|repair|acceptance"
     r"|[a-z]{3,}(?:tion|sion|ment))\s+"
     r"(?:candidates?|notes?|dates?|plans?|schedules?|requests?|reminders?|process(?:es)?|workflow|deadlines?|windows?"
     r"|forms?|terms|estimates?|forecasts?|branch|status|costs?|fees?|guides?|guidelines?|manuals?|instructions?|kits?"
@@ -412,8 +442,20 @@ HELPING = frozenset(
 )
 
 
+def set_in(text: str) -> str:
+    """The text with what has begun as what is."""
+    return SETTING_IN.sub(lambda found: found[0] if _goes_to_an_end(found) else "is ", text)
+
+
+def _goes_to_an_end(found: re.Match[str]) -> bool:
+    return found["way"][0] in "bsBS" and stem((found["to"] or found["doing"]).casefold()) in TELIC
+
+
 def rewritten(text: str) -> str:
     """The text with one verb for several words that say it."""
+    text = set_in(text)
+    if any(particle in text for particle in PARTICLES):
+        text = FILLING.sub(r"\1", text)
     for rule, verb in PHRASES:
         text = rule.sub(verb, text)
     return text

@@ -6,14 +6,15 @@ question or another condition asserts nothing; a sentence that denies says the o
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice, pairwise
 from typing import NamedTuple
 
 from memory.text import json_texts, patterns, search_words
 from memory.text.encodings import normalized
-from memory.text.intentions import documents, occurrences, verbs
+from memory.text.intentions import documents, events, occurrences, verbs
+from memory.text.intentions.stems import stem
 from memory.text.similarity.spelling import with_signs
 from memory.text.similarity.values import NUMBER_WORDS
 
@@ -32,6 +33,7 @@ QUOTED = patterns.late(
     r"\"[^\"\n]{0,400}\"|“[^”\n]{0,400}”|«[^»\n]{0,400}»|`[^`\n]{0,400}`"
     r"|(?<![\w'])'(?=\w)(?:[^'\n]|(?<=\w)'(?=\w)){0,400}'(?!\w)"
 )
+URL = patterns.late(r"\b(?:https?|ftp)://[^\s>)\]]+")
 QUOTED_LINE = patterns.late(r"^[ \t]*>[^\n]*", re.MULTILINE)
 SINGLE_WORDS = patterns.late(r"\S+")
 TITLE = 3  # so many words in quotation marks may be a name
@@ -39,77 +41,16 @@ WORD = patterns.late(r"(?:(?<![\w-])-)?\d+(?:[.,]\d+)+(?![\w])|(?<![\w-])-\d+\b|
 THOUSANDS = patterns.late(r"(?<=\d),(?=\d{3}\b)")
 FOREIGN_STEM = 6  # letters; endings of verbs change the last of a stem
 MOST_WORDS = 12
+# Before a word of a condition: whose it is, which need not be said again, and who does it, which a passive may leave
+# out.
+OWNER_MARK, DOER_MARK = "~", "^"
 PAID, OWED = "pay", frozenset(("deposit", "rent", "fe", "instalment", "sum", "fund"))
-IRREGULAR = {
-    "paid": "pay",
-    "sent": "send",
-    "met": "meet",
-    "came": "come",
-    "went": "go",
-    "gone": "go",
-    "goes": "go",
-    "left": "leave",
-    "made": "make",
-    "gave": "give",
-    "given": "give",
-    "got": "get",
-    "gotten": "get",
-    "said": "say",
-    "told": "tell",
-    "sold": "sell",
-    "bought": "buy",
-    "found": "find",
-    "lost": "lose",
-    "won": "win",
-    "began": "begin",
-    "begun": "begin",
-    "broke": "break",
-    "broken": "break",
-    "wrote": "write",
-    "written": "write",
-    "chose": "choose",
-    "chosen": "choose",
-    "built": "build",
-    "ran": "run",
-    "fell": "fall",
-    "fallen": "fall",
-    "rose": "rise",
-    "risen": "rise",
-    "done": "do",
-    "did": "do",
-    "dies": "die",
-    "children": "kid",
-    **{
-        f"{verb}l{end}": verb
-        for verb in ("cancel", "travel", "label", "total", "model", "fulfil")
-        for end in ("ed", "ing")
-    },
-    "withdrew": "withdraw",
-    "withdrawn": "withdraw",
-    "held": "hold",
-    "taken": "take",
-    "took": "take",
-    "grew": "grow",
-    "grown": "grow",
-    "flew": "fly",
-    "drove": "drive",
-    "woke": "wake",
-    "froze": "freeze",
-    "stole": "steal",
-    "stolen": "steal",
-    "kept": "keep",
-    "slept": "sleep",
-    "caught": "catch",
-    "taught": "teach",
-    "brought": "bring",
-    "spoke": "speak",
-    "spoken": "speak",
-}
 UNSAYING = """
 a an the this that these those it its he she they we i you me us him her them my our your their his and or but so then
 also just now already finally again because
 is are was were be been being has have had having am do does to of in on at by for
-from with into as got get gets getting there here which who whom whose when once after if soon moment until before since
+from with into as got get gets getting there here which who whom whose
+someone somebody anyone anybody something when once after if soon moment until before since
 while very too some any each every all both can today yesterday tomorrow tonight morning successfully 's
 """
 STOP = frozenset(UNSAYING.split())
@@ -118,7 +59,15 @@ ENGLISH = frozenset("the is are was were has have had been of with from this our
 # A present tense with a time to come: "the trial expires in December", "Anna arrives on Monday".
 AHEAD = patterns.late(
     r"\b(?:tomorrow|tonight|later|not before|(?<!heute )morgen|übermorgen|demain|jutro|pojutrze|(?<!esta )mañana"
-    r"|next (?:week|month|year|quarter|time|\w+day)|in (?:a|an|\d+|two|three|four"
+    r"|(?:this coming|coming|next) (?:week|month|year|quarter|time|summer|winter|spring|autumn|fall|season|term"
+    r"|semester"
+    r"|morning|night|weekend|\w+day|january|february|march|april|may|june|july|august|september|october|november|december)"
+    r"|(?:every|each) (?:day|week|month|year|morning|night|spring|summer|autumn|winter|time|\w+day|may|june|july)"
+    r"|(?:in|by|before|after) (?:the )?(?:spring|summer|autumn|winter|new year|holidays|weekend|end of"
+    r"|beginning of|start of)"
+    r"|at the (?:end|beginning|start) of|(?:starting|beginning|effective|as of|from) (?:mon|tues|wednes|thurs"
+    r"|fri|satur|sun)day"
+    r"|in (?:a|an|\d+|two|three|four"
     r"|five|six|ten)"
     r" (?:minutes?|hours?|days?|weeks?|months?|years?)|(?:on|by|this|until) (?:mon|tues|wednes|thurs|fri|satur|sun)day"
     r"|at (?:\d{1,2}(?::\d\d|\s?[ap]m)|noon|midnight|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
@@ -127,7 +76,90 @@ AHEAD = patterns.late(
     r"|september|october|november|december))\b",
     re.IGNORECASE,
 )
-PAST = patterns.late(rf"\b(?:was|were|has|have|had|been|did|{'|'.join(IRREGULAR)}|\w{{2,}}ed)\b", re.IGNORECASE)
+# "Dinner is served at seven" is none.
+PAST = patterns.late(
+    rf"\b(?:was|were|has|have|had|been|did)\b"
+    rf"|\b(?<!\bis )(?<!\bare )(?<!\bbe )(?<!\bgets )(?<!\bget )(?:{'|'.join(verbs.PASTS)}|\w{{2,}}ed)\b",
+    re.IGNORECASE,
+)
+# What lies longer ago than what anyone waits for.
+LONG_AGO = patterns.late(
+    r"\b(?:in|since|until|around|during|of|by) (?:the (?:year |summer of |winter of |spring of "
+    r"|autumn of )?)?(?:1[5-9]|20)\d\d\b"
+    r"(?!-)|\bin the (?:19|20)?\d0'?s\b|\b(?:twenties|thirties|forties|fifties|sixties|seventies|eighties|nineties)\b"
+    r"|\blast (?:year|decade|century|summer|winter|spring|autumn|fall|season|christmas|easter|term|semester|time)\b"
+    r"|\b(?:years?|decades?|centuries|ages|months|generations?) (?:ago|earlier|before)\b|\blong ago\b"
+    r"|\bas a (?:child|kid|boy|girl|student|teenager|baby|young \w+)\b|\b(?:back then|in the past|in those days"
+    r"|at that time"
+    r"|formerly|once upon|historically|in the old days|during the war|before the war|after the war|when (?:i|he"
+    r"|she|we|they)"
+    r" (?:was|were) (?:young|little|small|a \w+|\w+teen))\b|\b(?:used to)\b",
+    re.IGNORECASE,
+)
+# "The heating at my sister's place", "the lift in the next house", "the website of a rival".
+ELSEWHERE = patterns.late(
+    r"\b(?:at|in|of|on|from|near|for|under|by) (?:(?:the|an?|my|our|your|his|her|their"
+    r"|one of our) )?(?:[\w-]+ )?(?:other|next"
+    r"|neighbou?ring|adjacent|opposite|rival|competing|different|another|second|competitors?|rivals?|neighbou?rs?)\b"
+    r"(?! (?:time|step|day|week|month|year|to)\b)|\bnext door\b|\bacross the (?:street|road|river|border)\b"
+    r"|\bin (?:a|the|my|his|her|our) (?:dream|film|movie|novel|story|drill|exercise|simulation|rehearsal"
+    r"|video game|scenario"
+    r"|soap|episode|series)s?\b",
+    re.IGNORECASE,
+)
+# The next words after the thing say whose or which it is.
+OF_ANOTHER = patterns.late(
+    r"([\w-]+) (?:at|in|of|on|from|near) (?:(?:the|an?|my|our|your|his|her"
+    r"|their) )?(?:(?:[\w-]+ )?([^\W\d_]+)'s(?: [\w-]+)?|[\w-]+ (\d+))\b",
+    re.IGNORECASE,
+)
+# "A pipe at the school" is not the one that is known.
+A_CERTAIN = patterns.late(
+    r"\b(?:an?|some|one) ([\w-]+) (?:at|in|of|on|near|from) (?:the|an?|my|our|your|his|her|their) ([\w-]+)",
+    re.IGNORECASE,
+)
+OWNED_BY_OTHERS = patterns.late(
+    r"\b(sister|brother|mother|father|mum|mom|dad|wife|husband|son|daughter|friend|colleague|neighbou?r|cousin|aunt|uncle"
+    r"|competitor|rival|predecessor|flatmate|roommate|niece|nephew|grandmother|grandfather|someone|somebody|yesterday"
+    r"|tomorrow|year|month|week)(?:'s|s'|s's) ((?:[\w-]+ ){0,2}?[\w-]+)",
+    re.IGNORECASE,
+)
+# "A body in the car", "an offer for the boiler": something else, which only has to do with it.
+ABOUT_IT = patterns.late(
+    r"\b(?:an?|some|another|no) ((?:[\w-]+ )?[\w-]+) (?:in|on|under|at|of|near|for|with|about|from|to|behind"
+    r"|against|behind)"
+    r" (?:the|our|my|your|his|her|their|its|this|that) ([\w-]+(?: [\w-]+)?)",
+    re.IGNORECASE,
+)
+# "The footpath under the bridge": what happens, happens to the first.
+BESIDE_IT = patterns.late(
+    r"^\W*(?:the|an?|our|my|your|his|her|their|its|this|that|some|all) ((?:[\w-]+ )?[\w-]+) (?:under|over"
+    r"|behind|beside|near|before"
+    r"|next to|outside|opposite|around|to|for|with|about|of) (?:(?:the|our|my|your|his|her|their|its|this|that"
+    r"|an?) )?([\w-]+(?: [\w-]+)?)",
+    re.IGNORECASE,
+)
+# What is expressly not meant: "but no vaccine", "instead of the director".
+NOT_IT = patterns.late(
+    r"\b(?:no|instead of|except(?: for)?|rather than|other than|apart from|without|but not|and not|not for"
+    r"|not on|not in) "
+    r"(?:(?:the|an?|any|all|our|my|your|his|her|their|its|this|that) )?([\w'-]+(?: [\w'-]+)?)",
+    re.IGNORECASE,
+)
+# Behind it another clause begins, of which nothing belongs to the one before.
+CONTRAST = patterns.late(
+    r",?\s*\b(?:but|while|whereas|yet|although|though)\s+(?=(?:the|an?|my|our|your|his|her|their|its|this|that|these|those|no|not"
+    r"|it|he|she|they|we|i|you|there)\b|(?-i:[A-Z]))",
+    re.IGNORECASE,
+)
+# Whoever is called does not call.
+TOWARDS = frozenset(("call", "phon", "ring", "visit"))
+WHO_DOES = patterns.late(
+    r"\b(?:i|we|you|he|she|they|somebody|someone|(?-i:[A-Z]\w+)|(?:the|my|our|his|her) [\w-]+)(?: (?:have|has"
+    r"|had|just|already"
+    r"|finally|then|also|only))* (?:call|phon|rang|ring|visit)\w*(?! by\b| from\b)",
+    re.IGNORECASE,
+)
 UNDONE = patterns.late(
     r"\bun(?=(?:paid|signed|filed|approved|cleared|delivered|resolved|confirmed|shipped)\b)", re.IGNORECASE
 )
@@ -137,7 +169,8 @@ DENIAL = patterns.late(
     r"|yet to|failed to|fails to|unable to|neither|nor|cannot|refused to|reopened"
     r"|\w+n't"
     r"|no (?!doubt|problem|issue)\w+ (?:has|have|was|were|is|are|had)"
-    r"|(?:has|have|had|got|shows?) no (?!doubt|problem|issue|more\b))\b"
+    r"|(?:has|have|had|got|shows?) no (?!doubt|problem|issue|objection|complaint|concern|question|fault|defect"
+    r"|comment|trouble|more\b))\b"
     r"|\b(?:has|have|is|are) still (?:to|un\w+|pending|outstanding|open|missing)\b"
     r"|\b(?:out of (?:stock|order|service)|sold out|nothing|nobody|lost|failed)\b"
     r"|\b(?:half|halfway|almost|nearly|partly|partially|mostly|largely|not quite)[ -]"
@@ -147,23 +180,26 @@ DENIAL = patterns.late(
     r"|\bmissed out on\b"
     r"|\b(?:half|part) of\b|\b(?:almost|nearly|not quite)\b|\bno (?=\w+(?:á|án|ó|aron|ieron)\b)|\bstill being\b"
     r"|\bin progress\b|\bunder ?way\b|\bongoing\b|\bagainst\b"
+    r"|\b(?:hardly|barely|scarcely|by no means|far from|anything but)\b"
     r"|\b(?:pending|outstanding|overdue|rolled back|reversed|revoked|withdrawn)\b",
     re.IGNORECASE,
 )
 # After such a word there is no statement, up to the next comma. A copy of a condition says no more than the condition.
 SUBORDINATE = patterns.late(
-    r"\b(?:when|whenever|once|if|unless|until|till|before|as soon as|whether|the moment|after|provided(?: that)?"
+    r"\b(?:when|whenever|once|if|unless|until|till|before|as soon as|whether|the moment|after|provided that"
+    r"|(?<=[,;(] )provided"
     r"|in case|as long as|(?:each|every|the next|next) time|wenn|sobald|sofern|nachdem|cuando|en cuanto|quand|lorsqu\w*"
     r"|dès qu\w*|gdy|kiedy|jeśli|jeżeli|(?-i:[Ss]i(?= [a-zé])))\b[^,]*"
     r"|\bfalls (?:der|die|das|dies\w*|ein\w*|es|sie|ich|wir|er)\b[^,]*",
     re.IGNORECASE,
 )
 NO_STATEMENT = patterns.late(
-    r"\b(?:will|would|shall|should|may|might|could(?! not)|must|can)\b|\b\w+'(?:ll|d)\b|\b(?:have|has|had) to\b|"
+    r"\b(?:will|would|shall|should|may|might|could(?! not)|must|can)\b|\b\w+'(?:ll|d)\b|\b(?:have|has|had|is"
+    r"|are|was|were|used) to\b|"
     r"\b(?:going|due|about|expect(?:s|ed|ing)?|hope[sd]?|hoping|want(?:s|ed|ing)?|plan(?:s|ned|ning)?|need(?:s|ed)?"
     r"|wait(?:s|ed"
     r"|ing)?"
-    r"|supposed|meant|set|likely|try(?:ing)?|tries|ready|scheduled?|ask(?:s|ed)?|promis(?:es|ed)|intend(?:s|ed)?"
+    r"|supposed|meant|set|likely|try(?:ing)?|tries|tried|ready|scheduled?|ask(?:s|ed)?|promis(?:es|ed)|intend(?:s|ed)?"
     r"|ought)"
     r"\s+(?:[\w']+\s+){0,4}?(?:to|for|by)\b|"
     r"\b(?:forg[eo]t(?:s|ten)?|declin(?:es|ed)|agreed?|hesitat(?:es|ed)|offer(?:s|ed)?|invited|avoid(?:s|ed)"
@@ -184,7 +220,15 @@ NO_STATEMENT = patterns.late(
     r"|ma|mają"
     r"|będzie|sera|seront|\w{3,}(?:ará|erá|irá|arán|erán|irán)|vielleicht|peut-être|quizás?|tal vez|może|pronto"
     r"|bientôt|bald|wkrótce)\b|"
-    r"\b(?:chance|risk|probability|likelihood|danger|odds) of\b|\bforecasts?\b|"
+    r"\b(?:chance|risk|probability|likelihood|danger|odds|verge|brink|threat|talk|hope|possibility|prospect|fear) of\b"
+    r"|\bforecasts?\b|\b(?:up|appl(?:y|ies|ied)|calls|called|push(?:es|ed|ing)?|eligible|in line|candidate|runs"
+    r"|running|looking"
+    r"|searching|search|fight(?:s|ing)?|campaign(?:s|ed|ing)?|application|request|bid|preparing|prepares"
+    r"|prepared) for\b"
+    r"|\b(?:looks?|sounds?|seems?|seemed|appears?|appeared) (?:as (?:if|though)|like|to)\b"
+    r"|\b(?:allegedly|supposedly|apparently|presumably|in theory|attempts?|attempted|threaten(?:s|ed)?|vow(?:s|ed)?"
+    r"|pledg(?:es|ed)|struggl(?:es|ed|ing)|aims?|aimed|hop(?:es|ed|ing)|wish(?:es|ed)?|fail(?:s|ed)) to\b"
+    r"|\b(?:allegedly|supposedly|apparently|presumably)\b|"
     r"\b(?:remind|don't forget|todo|to-do|please|let (?:me|us) know|make sure|expecting|awaiting|hopefully|probably"
     r"|perhaps"
     r"|maybe|soon)\b",
@@ -213,12 +257,21 @@ SHORTEST_NOTE = 4
 # A word that says by itself what is, and how many words before it say so.
 BEING = frozenset(
     "is are was were am be been being it's that's he's she's there's they're we're i'm has have had got gets get went"
-    " goes came comes became turned turns ran runs now again".split()
+    " goes came comes became turned turns ran runs now again finished completed done".split()
 )
 NEAR = 4
+# What brings an event that is told by a noun.
+BRINGING = frozenset(
+    "received got sent gave given made came arrived issued granted obtained took taken reached submitted"
+    " tendered posted"
+    " gotten announced".split()
+)
 WEATHER = frozenset(("rain", "snow", "freez", "storm", "hail", "drizzl"))
 HAPPENS = frozenset(verbs.third_person(verb) for verb in verbs.ACTIONS | verbs.HAPPENING)
 CONTRACTED = patterns.late(r"(?:i|you|he|she|it|we|they|there|that|who)'(?:m|re|ve|d|ll|s)$")
+# Behind an article these are things, and not what is done.
+THINGS = frozenset("grant grants dock docks land patch patches mount mounts".split())
+ARTICLES = frozenset("the a an my our your his her their this that these those for".split())
 UNITS = frozenset(
     "percent euro dollar pound degre kg km m cm mm gb mb tb ms bar volt watt hour minut day week litr liter".split()
 )
@@ -255,14 +308,17 @@ REVERSED = patterns.late(
 )
 # Another one of the kind, or what only stands for it: "another package", "a copy of the contract".
 ANOTHER = patterns.late(
-    r"\b(?:another|a (?:different|second|further)|(?:the|a) wrong|(?:some|the|every|an) other|someone else's|somebody"
-    r" else's)\s+((?:[\w-]+ ){0,2}?[\w-]+)\b",
+    r"\b(?:another|a (?:different|second|further|third|similar|spare|previous|former)|(?:the|a) wrong|(?:some"
+    r"|the|every|an) other"
+    r"|someone else's|somebody else's|the (previous|former|earlier|old|rival"
+    r"|neighbou?ring))\s+((?:[\w-]+ ){0,2}?[\w-]+)\b",
     re.IGNORECASE,
 )
 STANDS_IN = patterns.late(
     r"\b(copy|copies|draft|scan|photo|picture|page|excerpt|translation|summary|template|sample|mock-?up|replica"
     r"|version|part|first half)s?\s+of\s+(?:the|an?|our|my|your|his|her|their|this|that)\b"
-    r"|\b(draft|mock|sample|dummy|test|fake|preliminary|provisional|partial|copied)\s+(?=([\w-]+))",
+    r"|\b(semi|quarter|half|pre|non|ex|vice|sub|mini|mock|pseudo|anti)-(?=([\w-]+))"
+    r"|\b(draft|mock|sample|dummy|test|fake|preliminary|provisional|partial)\s+(?=([\w-]+))",
     re.IGNORECASE,
 )
 # "Passed on staging but failed in production"; with another subject, "but" says nothing of the first.
@@ -274,9 +330,12 @@ ON_BALANCE = patterns.late(
     re.IGNORECASE,
 )
 OWNER = patterns.late(
-    r"\b(?!(?i:it|he|she|that|there|what|who|let|here)'s)([^\W_]+)'s ((?:(?:new|old|own|first|last|next|current|final"
+    r"\b(?!(?i:it|he|she|that|there|what|who|let|here|year|month|week|season|yesterday"
+    r"|tomorrow)'s)([^\W_]+)'s ((?:(?:new|old|own|first|last|next|current|final"
     r"|second|other) )*[\w-]+)"
 )
+# "The heating at my sister's place" says which.
+BEHIND = patterns.late(r"\b(?:at|in|of|on|from|near) (?:(?:the|my|our|your|his|her|their) )?$", re.IGNORECASE)
 POSSIBLE = patterns.late(r"\bcan\b", re.IGNORECASE)
 PIECE_END = patterns.late(r",(?!\d)|\b(?:and|but)\b", re.IGNORECASE)
 
@@ -305,6 +364,7 @@ def sentences(text: str) -> Iterator[Sentence]:
 
 def _all_sentences(text: str) -> Iterator[Sentence]:
     said = documents.without_code(json_texts.in_place(text[:LONGEST_TEXT]))
+    said = URL.sub(lambda found: " " * len(found[0]), said)
     plain = _unquoted(said.replace("\u2019", "'").replace("\u00a0", " "))
     begins = 0
     for ends in [*_breaks(plain), len(plain)]:
@@ -335,31 +395,15 @@ def _blank(found: re.Match[str]) -> str:
     return f" {inside} " if is_title else " " * len(found[0])
 
 
-def stem(word: str) -> str:
-    """The part of an English word that its forms share: clears, cleared and clear are one."""
-    if word in IRREGULAR:
-        return _short(IRREGULAR[word])
-    if len(word) <= 3 or not word.isalpha():
-        return word
-    return "note" if word in ("note", "notes") else _short(word)
-
-
-def _short(word: str) -> str:
-    for ending, instead in (("ies", "y"), ("ied", "y"), ("sses", "ss"), ("ing", ""), ("ed", ""), ("es", ""), ("s", "")):
-        if word.endswith(ending) and not (ending == "s" and word.endswith(("ss", "us", "is"))):
-            root = word[: -len(ending)] + instead
-            if len(root) >= 3 and re.search(r"[aeiouy]", root):
-                word = root
-                break
-    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiouls":
-        word = word[:-1]
-    return word[:-1] if len(word) > 3 and word.endswith("e") else word
-
-
 def _stems(text: str) -> list[str]:
     folded = normalized("NFKC", THOUSANDS.sub("", text.replace("%", " percent "))).casefold()
     plain = [word.removesuffix("'s") for word in WORD.findall(with_signs(folded)) if not CONTRACTED.match(word)]
-    return [STANDS_FOR.get(each, each) for each in (stem(word) for word in plain if word not in STOP) if each]
+    found = [
+        stem(word) if word in THINGS and before in ARTICLES else _stands_for(stem(word))
+        for before, word in pairwise(["", *plain])
+        if word not in STOP
+    ]
+    return [each for each in found if each]
 
 
 def foreign_stems(text: str, languages: int) -> list[str]:
@@ -385,12 +429,30 @@ def _lines(words: str) -> Iterator[list[str]]:
 
 
 STANDS_FOR = {stem(word): stem(line[0]) for line in _lines(occurrences.ALIKE) for word in line}
+
+
+def _stands_for(root: str) -> str:
+    return STANDS_FOR.get(root, root)
+
+
 FOREIGN = {
     form: STANDS_FOR.get(stem(line[0]), stem(line[0]))
     for line in _lines(occurrences.FOREIGN)
     for word in line[1:]
     for form in (word, *(each[:FOREIGN_STEM] for each in search_words.stems_of(word) if len(each) >= FOREIGN_STEM))
 }
+PASSIVE = patterns.late(
+    r"\b(?:was|were|been|is|are|got)\s+(?:\w+ly |not |now |just |already |finally )*"
+    rf"(?:\w+ed|{'|'.join(verbs.PASTS | verbs.LIKE_PAST)})\b",
+    re.IGNORECASE,
+)
+BY_WHOM = patterns.late(r"\bby (?:the|an?|my|our|his|her|their|some|another|me|us|him|them|(?-i:[A-Z]))", re.IGNORECASE)
+# "After months of talks the union agreed": a time, without a comma behind it.
+FIRST_OF_ALL = patterns.late(
+    r"^\W*(?:after|before|until)\s+(?:(?!(?:the|our|my|his|her|their|we|i|he|she|it|they)\b)[\w'-]+\s+){1,4}"
+    r"(?=(?:the|our|my|his|her|their|we|i|he|she|it|they)\b[^,]*$)|^\W*(?:all at once|at once|once again|once more)\b",
+    re.IGNORECASE,
+)
 # Numbers in words, from two: one may be anything.
 COUNTED = {stem(word): number for word, number in NUMBER_WORDS.items() if number not in "01"} | {"dozen": "12"}
 SIDES = tuple(
@@ -404,7 +466,16 @@ LEFT_OUT = frozenset(stem(word) for word in occurrences.LEFT_OUT.split())
 def vocabulary(content: str, tags: Iterable[str] = ()) -> frozenset[str]:
     """Every word that a statement of the entry could be made of: what is not in here, it says nothing of."""
     said = " ".join([content[:LONGEST_TEXT], *map(_label, tags)]).replace("\u2019", "'")
-    return _all_words(UNDONE.sub("not ", said)) | _all_words(UNDONE.sub("not ", occurrences.rewritten(said)))
+    told = frozenset(_stands_for(each) for told in events.told_in(said) for each in told.events)
+    plain, rewritten = (UNDONE.sub("not ", each) for each in (said, occurrences.rewritten(said)))
+    done = _verbs_of_nouns(said) if occurrences.OVER.search(said) else frozenset()
+    return told | done | _all_words(plain) | (_all_words(rewritten) if rewritten != plain else frozenset())
+
+
+def _verbs_of_nouns(text: str) -> frozenset[str]:
+    """What the nouns of a text are the doing of: "install" of "the installation"."""
+    words = WORD.findall(text.casefold())
+    return frozenset(_stands_for(stem(verb)) for word in words for verb in occurrences.verbs_of(word))
 
 
 def _all_words(text: str) -> frozenset[str]:
@@ -443,7 +514,8 @@ class Wanted:
     """What has to be said: all of ``words``, and with a ``limit`` a number in its ``unit`` on that ``side`` of it.
 
     ``said`` are the words of the condition, those that need not be said again among them; ``of`` is the first, of whom
-    or what it is said."""
+    or what it is said; ``owner`` whose that is, if that is known; ``undergone`` is what a passive
+    says without who does it."""
 
     words: frozenset[str]
     limit: float | None = None
@@ -451,11 +523,20 @@ class Wanted:
     unit: str = ""
     said: frozenset[str] = frozenset()
     of: str = ""
+    owner: frozenset[str] = frozenset()
+    undergone: frozenset[str] = frozenset()
 
 
 @lru_cache(maxsize=1024)
 def wanted_of(words: tuple[str, ...]) -> Wanted:
     """What a condition's words ask for; those that its other words say already are left out."""
+    marked = {mark: frozenset(each[1:] for each in words if each[0] == mark) for mark in (OWNER_MARK, DOER_MARK)}
+    if owner := marked[OWNER_MARK] | marked[DOER_MARK]:
+        wanted = wanted_of(tuple(each for each in words if each[0] not in marked))
+        left = wanted.words - marked[DOER_MARK]
+        undergone = left if left != wanted.words and len(left) >= LEAST_NEEDED else frozenset()
+        owner = marked[OWNER_MARK]
+        return replace(wanted, owner=owner, said=wanted.said | owner, undergone=undergone)
     said = frozenset(words)
     if words and words[0][0].isdigit() and (limit := _number(words[0])) is not None and len(words) > 1:
         return Wanted(_needed(words[1:]), limit, "least", said=said)  # "once we have 50 registrations"
@@ -467,17 +548,23 @@ def wanted_of(words: tuple[str, ...]) -> Wanted:
             behind = words[at + 1 : at + 2]
             unit = behind[0] if behind and behind[0] in UNITS else ""
             rest += [each for each in words[at + 1 :] if each != unit]
-            return Wanted(_needed(rest), limit, side, unit, said)
+            return Wanted(_needed(rest, 1), limit, side, unit, said)
     return Wanted(_needed(words), said=said, of=words[0] if words else "")
 
 
-def _needed(words: Sequence[str]) -> frozenset[str]:
+def may_speak(words: Sequence[str], known: frozenset[str]) -> bool:
+    """Whether an entry of this vocabulary may say anything of a condition."""
+    wanted = wanted_of(tuple(words))
+    return wanted.words <= known or (bool(wanted.undergone) and wanted.undergone <= known)
+
+
+def _needed(words: Sequence[str], least: int = LEAST_NEEDED) -> frozenset[str]:
     kept = [
         word
         for at, word in enumerate(words)
         if word not in LEFT_OUT and not (word.isalpha() and words[at + 1 : at + 2] and CODE.match(words[at + 1]))
     ]
-    return frozenset(kept if len(kept) >= LEAST_NEEDED else words)
+    return frozenset(kept if len(kept) >= least else words)
 
 
 def _number(word: str) -> float | None:
@@ -510,29 +597,75 @@ def _label(tag: str) -> str:
 
 
 def _affirms(wanted: Wanted, sentence: Sentence, shared: set[str]) -> bool | None:
-    main = UNDONE.sub("not ", SUBORDINATE.sub(" ", sentence.text))
-    main = occurrences.OF_AN_EVENT.sub(lambda found: found[0] if wanted.said >= {*_stems(found[0])} else " ", main)
-    main = _of_itself(wanted.said, main)
-    denied = said_as = main
-    if not _speaks_of(wanted.words, main, shared):
-        possible = POSSIBLE.search(main) and SUBORDINATE.search(sentence.text)  # "can be collected once it is paid"
-        main = main if possible else occurrences.rewritten(main)
-        if not _speaks_of(wanted.words, main, shared):
-            return _has_happened(wanted, denied, main, shared)
-    piece = next((each for each in PIECE_END.split(main) if _speaks_of(wanted.words, each, shared)), main)
+    main = UNDONE.sub("not ", SUBORDINATE.sub(" ", FIRST_OF_ALL.sub(" ", sentence.text)))
+    main = occurrences.OF_AN_EVENT.sub(lambda found: _without_event(wanted.said, found), main)
+    main = occurrences.set_in(_of_itself(wanted.said, main))
+    said = _told(wanted, main, sentence, shared)
+    if said is None and wanted.undergone and PASSIVE.search(main) and not BY_WHOM.search(main):
+        # "The appeal was rejected", where it is to be the court that rejects it
+        return _told(replace(wanted, words=wanted.undergone), main, sentence, shared)
+    return said
+
+
+def _told(wanted: Wanted, main: str, sentence: Sentence, shared: set[str]) -> bool | None:
+    """Whether it is said: in its own words, in one verb for several, or by what tells it or its result."""
+    if _speaks_of(wanted.words, main, shared):
+        return _says(wanted, main, main, shared)
+    possible = POSSIBLE.search(main) and SUBORDINATE.search(sentence.text)  # "can be collected once it is paid"
+    rewritten = main if possible else occurrences.rewritten(main)
+    if _speaks_of(wanted.words, rewritten, shared):
+        return _says(wanted, rewritten, main, shared, is_sure=True)
+    texts = (
+        []
+        if possible
+        else [each for text in {main, rewritten} for each in events.retellings(text, wanted.words, _stands_for)]
+    )
+    told = [_says(wanted, text, main, shared) for text in texts if _speaks_of(wanted.words, text, shared)]
+    if not told:
+        return _has_happened(wanted, main, rewritten, shared)
+    return True if True in told else False if False in told else None
+
+
+def _says(wanted: Wanted, main: str, plain: str, shared: set[str], *, is_sure: bool = False) -> bool | None:
+    """What ``main``, which has all the words, says of it; ``plain`` is as it was written."""
+    whole = next((each for each in CONTRAST.split(main) if _speaks_of(wanted.words, each, shared)), None)
+    if whole is None:
+        return None
+    piece = next((each for each in PIECE_END.split(whole) if _speaks_of(wanted.words, each, shared)), whole)
     if (found := REVERSED.search(main)) and wanted.said.isdisjoint(_all_words(found[0])):
         return False
-    if _is_of_others(wanted.words, piece) or _is_another(wanted.said, piece):
+    if _is_of_others(wanted, piece) or _is_another(wanted.said, piece) or _is_elsewhere(wanted, piece):
         return None
     if (found := ON_BALANCE.search(main)) and wanted.said.isdisjoint(_all_words(found[0])):
         return None
-    if _states_nothing(wanted.said, piece) or (_lies_ahead(wanted.said, piece) and not PAST.search(denied)):
+    if _states_nothing(wanted.said, piece) or (_lies_ahead(wanted.said, piece) and not PAST.search(plain)):
         return None
     if wanted.limit is not None:
         return _is_beyond(wanted, piece)
     if _denies(wanted.words, piece):
         return False
-    return True if main is not said_as or _is_affirmed(wanted, piece, shared, main) else None
+    if is_sure and not _is_only_to_happen(wanted.words, piece, plain):
+        return True
+    return True if _is_affirmed(wanted, piece, shared, main) else None
+
+
+def _is_only_to_happen(wanted: frozenset[str], piece: str, plain: str) -> bool:
+    """Whether what several words say stands behind "to": "was urged to step down"."""
+    words = _stems_of(piece)
+    told = wanted - _all_words(plain)
+    return any(before == "to" and told & {word, *occurrences.ALSO.get(word, ())} for before, word in pairwise(words))
+
+
+def _stems_of(text: str) -> list[str]:
+    return [_stands_for(stem(word)) for word in WORD.findall(text.casefold())]
+
+
+def _without_event(said: frozenset[str], found: re.Match[str]) -> str:
+    """What is left of "release notes": the notes, which are not what is waited for, unless they are."""
+    if said >= {*_stems(found[0])}:
+        return found[0]
+    last = found[0].split()[-1] if found["event"] else ""
+    return "" if said & {*_stems(last)} else last
 
 
 def _is_affirmed(wanted: Wanted, piece: str, shared: set[str], main: str) -> bool:
@@ -542,15 +675,24 @@ def _is_affirmed(wanted: Wanted, piece: str, shared: set[str], main: str) -> boo
     is_note = len(main.split()) <= SHORTEST_NOTE and words[0] != "to" and words[0] not in verbs.ACTIONS
     if not happens or is_note or ENGLISH.isdisjoint(words):
         return True
+    begins = "begin" in wanted.said
     for at, word in enumerate(words):
         root = STANDS_FOR.get(stem(word), stem(word))
         before = words[max(0, at - NEAR) : at]
-        if before[-1:] == ["to"] or happens.isdisjoint((root, *occurrences.ALSO.get(root, ()))):
+        said = (root, *occurrences.ALSO.get(root, ()))
+        if (before[-1:] == ["to"] and not begins) or wanted.said.isdisjoint(said):
             continue
-        if word in IRREGULAR or word.endswith("ed") or word in verbs.LIKE_PAST:
+        if word in verbs.PASTS or word.endswith("ed") or word in verbs.LIKE_PAST:
             return True
+        if happens.isdisjoint(said):
+            continue  # it need not be said
         if root == wanted.of and root not in WEATHER:
             continue  # "the tests"
+        if word.endswith("ing") and root in occurrences.TELIC and not begins:
+            continue  # "they are dismantling the crane"
+        is_noun = not word.endswith(("ed", "ing")) and word not in verbs.PASTS
+        if is_noun and not BRINGING.isdisjoint(words[max(0, at - NEAR) : at + NEAR + 1]):
+            return True  # "we received the approval"
         if word in HAPPENS or (not BEING.isdisjoint(before) and "to" not in before):
             return True
     return False
@@ -565,7 +707,7 @@ def _states_nothing(said: frozenset[str], piece: str) -> bool:
 
 def _lies_ahead(said: frozenset[str], piece: str) -> bool:
     """Whether it speaks of a time to come that is not itself waited for."""
-    return any(not said >= {*_stems(found[0])} for found in AHEAD.finditer(piece))
+    return any(not (stems := {*_stems(found[0])}) or not said >= stems for found in AHEAD.finditer(piece))
 
 
 def _denies(wanted: frozenset[str], piece: str) -> bool:
@@ -573,23 +715,75 @@ def _denies(wanted: frozenset[str], piece: str) -> bool:
     return any(not found[0].isalpha() or wanted.isdisjoint(_all_words(found[0])) for found in DENIAL.finditer(piece))
 
 
-def _is_of_others(wanted: frozenset[str], piece: str) -> bool:
-    """Whether only some did it, another person did, or it is put off."""
-    if "on" not in wanted and "one" not in wanted and PARTLY.search(piece):
+def _is_of_others(wanted: Wanted, piece: str) -> bool:
+    """Whether only some did it, another person did, it is another person's, or it is put off."""
+    words = wanted.words
+    if "on" not in words and "one" not in words and PARTLY.search(piece):
         return True
-    if any(wanted.isdisjoint(_stems(found[0])) for found in PUT_OFF.finditer(piece)):
+    if any(words.isdisjoint(_stems(found[0])) for found in PUT_OFF.finditer(piece)):
         return True
-    return any(wanted.isdisjoint(_stems(found[1])) for found in OTHERS.finditer(piece))
+    if wanted.owner and any(wanted.owner.isdisjoint(_stems(found[1])) for found in OWNER.finditer(piece)):
+        return True
+    others = (found for found in OTHERS.finditer(piece) if words.isdisjoint(_stems(found[1])))
+    # "My sister paid the invoice" where the invoice is to be paid, by whomever.
+    return any(wanted.of not in _stems(piece[found.end() :].partition(",")[0]) for found in others)
 
 
 def _is_another(said: frozenset[str], piece: str) -> bool:
     """Whether it is said of another one than what is waited for, or of what only stands for it, a copy or a draft."""
-    if any(not said.isdisjoint(_stems(found[1])) and "another" not in said for found in ANOTHER.finditer(piece)):
-        return True
+    for found in ANOTHER.finditer(piece):
+        which = "another" if found[1] is None else stem(found[1].casefold())
+        if which not in said and not said.isdisjoint(_stems(found[2])):
+            return True
     return any(
-        said.isdisjoint(_stems(found[1] or found[2])) and (not found[3] or not said.isdisjoint(_stems(found[3])))
+        said.isdisjoint(_stems(found[1] or found[2] or found[4]))
+        and (not (which := found[3] or found[5]) or not said.isdisjoint(_stems(which)))
         for found in STANDS_IN.finditer(piece)
     )
+
+
+def _is_elsewhere(wanted: Wanted, piece: str) -> bool:
+    """Whether it is said of another place, owner or time, or of what only has to do with what is waited for."""
+    said = wanted.said
+    if any(not said >= {*_stems(found[0])} for rule in (LONG_AGO, ELSEWHERE) for found in rule.finditer(piece)):
+        return True
+    for found in OF_ANOTHER.finditer(piece):
+        if not said.isdisjoint(_stems(found[1])) and said.isdisjoint(_stems(found[2] or found[3])):
+            return True
+    if any(
+        not said.isdisjoint(_stems(found[1])) and said.isdisjoint(_stems(found[2]))
+        for found in A_CERTAIN.finditer(piece)
+    ):
+        return True
+    if any(
+        said.isdisjoint(_stems(found[1])) and not said.isdisjoint(_stems(found[2]))
+        for found in OWNED_BY_OTHERS.finditer(piece)
+    ):
+        return True
+    if any(not wanted.words.isdisjoint(_stems(found[1])) for found in NOT_IT.finditer(piece)):
+        return True
+    for rule in (ABOUT_IT, BESIDE_IT):
+        for found in rule.finditer(piece):
+            beside = _all_words(found[1])
+            if (
+                said.isdisjoint(beside)
+                and LEFT_OUT.isdisjoint(beside)
+                and not wanted.words.isdisjoint(_stems(found[2]))
+            ):
+                return True
+    return _is_done_to(wanted, piece)
+
+
+def _is_done_to(wanted: Wanted, piece: str) -> bool:
+    """Whether whoever is to call, pay or ask is called, paid or asked: "I called the garage"."""
+    does = TOWARDS & wanted.words
+    if not does or wanted.of in TOWARDS:
+        return False
+    found = _stems(piece)
+    at = [place for place, word in enumerate(found) if word in does]
+    if wanted.of not in found or not at or found.index(wanted.of) < at[0]:
+        return False
+    return WHO_DOES.search(piece) is not None
 
 
 def _has_happened(wanted: Wanted, said_as: str, main: str, shared: set[str]) -> bool | None:
@@ -597,9 +791,8 @@ def _has_happened(wanted: Wanted, said_as: str, main: str, shared: set[str]) -> 
     over = occurrences.OVER.search(said_as)
     if not over or wanted.limit is not None or NO_STATEMENT.search(main) or AHEAD.search(main):
         return None
-    verbs = {stem(verb) for word in WORD.findall(main.casefold()) for verb in occurrences.verbs_of(word)}
-    said = _all_words(main) | {STANDS_FOR.get(verb, verb) for verb in verbs}
-    others = _is_of_others(wanted.words, main) or _is_another(wanted.said, main)
+    said = _all_words(main) | _verbs_of_nouns(main)
+    others = _is_of_others(wanted, main) or _is_another(wanted.said, main)
     if not (wanted.words & said and wanted.words <= said | shared) or others:
         return None
     return not _denies(wanted.words, main)
@@ -607,9 +800,12 @@ def _has_happened(wanted: Wanted, said_as: str, main: str, shared: set[str]) -> 
 
 def _of_itself(wanted: frozenset[str], text: str) -> str:
     """The text without owners of what is not waited for: of "Ewa's colleague" it is the colleague who acts."""
-    return OWNER.sub(
-        lambda found: found[0] if wanted & _all_words(found[2]) or found[2] in CARRYING else f" {found[2]}", text
-    )
+
+    def plain(found: re.Match[str]) -> str:
+        whole = wanted & _all_words(found[2]) or found[2] in CARRYING or BEHIND.search(text, 0, found.start())
+        return found[0] if whole else f" {found[2]}"
+
+    return OWNER.sub(plain, text)
 
 
 def _is_beyond(wanted: Wanted, piece: str) -> bool | None:

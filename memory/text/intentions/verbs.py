@@ -70,7 +70,59 @@ HAPPENING = frozenset(
     """.split()
 )
 # The past of these is written like the verb.
-LIKE_PAST = frozenset("bid burst cast cut hit let put quit read reset run set shut split spread upset".split())
+LIKE_PAST = frozenset(
+    """
+    beat bet bid broadcast burst bust cast cost cut fit forecast hit hurt knit let offset
+    preset put quit read rerun reset rid run set shed shut slit split spread sweat thrust typeset undercut upset wed wet
+    """.split()
+)
+# Irregular verbs: the verb, its past, its participle. Left out are forms that are mostly other words: "lay", "bound",
+# "ground", "wound", "bore", "bit", "dove".
+IRREGULAR = """
+arise arose arisen, awake awoke awoken, be was were been, bear borne, beat beaten, become became, befall befell
+befallen, beget begot begotten, begin began begun, behold beheld, bend bent, beset, bite bitten, bleed bled, blow
+blew blown, break broke broken, breed bred, bring brought, build built, burn burnt, buy bought, catch caught, choose
+chose chosen, cling clung, come came, creep crept, deal dealt, dig dug, do did done does, draw drew drawn, dream
+dreamt, drink drank drunk, drive drove driven, dwell dwelt, eat ate eaten, fall fell fallen, feed fed, feel felt,
+fight fought, find found, flee fled, fling flung, fly flew flown, forbid forbade forbidden, foresee foresaw
+foreseen, forget forgot forgotten, forgive forgave forgiven, forgo forgone, forsake forsook forsaken, freeze froze
+frozen, get got gotten, give gave given, go went gone goes, grow grew grown, hang hung, have had has, hear heard,
+hide hid hidden, hold held, keep kept, kneel knelt, know knew known, lead led, lean leant, leap leapt, learn learnt,
+leave left, lend lent, lie lain, light lit, lose lost, make made, mean meant, meet met, mislead misled, mistake
+mistook mistaken, misunderstand misunderstood, mow mown, oversee oversaw overseen, oversleep overslept, overtake
+overtook overtaken, overthrow overthrew overthrown, pay paid, prove proven, rebuild rebuilt, redo redid redone,
+repay repaid, rewrite rewrote rewritten, ride rode ridden, ring rang rung, rise rose risen, run ran, saw sawn, say
+said, see saw seen, seek sought, sell sold, send sent, resend resent, sew sewn, shake shook shaken, shine shone,
+shoot shot, show shown, shrink shrank shrunk, sing sang sung, sink sank sunk, sit sat, slay slew slain, sleep slept,
+slide slid, sling slung, slink slunk, smell smelt, sow sown, speak spoke spoken, speed sped, spell spelt, spend
+spent, spill spilt, spin spun, spit spat, spoil spoilt, spring sprang sprung, stand stood, steal stole stolen, stick
+stuck, sting stung, stink stank stunk, stride strode, strike struck stricken, string strung, strive strove striven,
+swear swore sworn, sweep swept, swell swollen, swim swam swum, swing swung, take took taken, teach taught, tear tore
+torn, tell told, retell retold, think thought, thrive throve, throw threw thrown, tread trod trodden, undergo
+underwent undergone, understand understood, undertake undertook undertaken, undo undid undone, unwind unwound,
+uphold upheld, wake woke woken, wear wore worn, weave wove woven, weep wept, win won, withdraw withdrew withdrawn,
+withhold withheld, withstand withstood, wring wrung, write wrote written, die died dying dies, lie lied lying, tie
+tied tying, vie vied vying, untie untied untying unties, go going, do doing, agree agreed, disagree disagreed, free
+freed, guarantee guaranteed, panic panicked panicking, mimic mimicked mimicking
+"""
+BASES = {
+    form: verb for line in IRREGULAR.replace("\n", " ").split(",") for verb, *forms in [line.split()] for form in forms
+}
+# Their "l" is doubled, in some countries.
+WITH_L = """
+cancel channel compel control counsel dial dispel enrol equal excel expel fuel fulfil initial label level model
+patrol propel quarrel rebel refuel repel signal spiral total travel tunnel
+"""
+BASES |= {f"{verb}l{end}": verb for verb in WITH_L.split() for end in ("ed", "ing")}
+# Plurals that are no form of a verb as well.
+BASES |= dict(
+    zip(
+        "men women teeth feet mice geese wives knives thieves loaves calves wolves halves scarves children".split(),
+        "man woman tooth foot mouse goose wife knife thief loaf calf wolf half scarf kid".split(),
+        strict=True,
+    )
+)
+PASTS = frozenset(BASES) - frozenset("has does goes dies going doing dying lying tying vying".split())
 DOUBLED = frozenset(
     """
     submit ship transfer get cut put run set shut stop drop plan trim swap tag pin ping mop scan scrap log wrap strip
