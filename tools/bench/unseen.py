@@ -91,7 +91,7 @@ def committed(plan: Plan) -> Iterator[Outcome]:
 
 def fired(plan: Plan) -> Iterator[Outcome]:
     """Q5: conditions that are met, and that are not."""
-    for given in _with_others(_texts(plan)):
+    for given in (*_with_others(_texts(plan)), *map(texts.fifth, ("read", "unread"))):
         for wanted, what, goal in ((True, "met", 0.8), (False, "not met", 1 / 30)):
             said = [fires(each) for each in given.conditions if each.fires is wanted]
             share = Share(sum(said), len(said))
@@ -101,7 +101,8 @@ def fired(plan: Plan) -> Iterator[Outcome]:
 def fires(condition: Condition) -> bool:
     """Whether what is said later is taken to say that the condition of the first is met."""
     for found in intentions.found_in(condition.text, zone="UTC", written_at=WROTE):
-        holds = intentions.verdict(found.words, condition.later, own=found.own) if found.words else None
+        speaks = found.words and intentions.may_speak(found.words, intentions.vocabulary(condition.later))
+        holds = intentions.verdict(found.words, condition.later, own=found.own) if speaks else None
         if holds is not None and holds != found.negated:
             return True
     return False

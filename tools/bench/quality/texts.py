@@ -131,6 +131,11 @@ def fourth(half: str) -> Texts:
     return _by_another_hand("fourth", f"by a fourth hand, {half}", half)
 
 
+def fifth(half: str) -> Texts:
+    """Conditions alone, by writers who did not know the rules; of the ``unread`` half only counts were printed."""
+    return _by_another_hand("fifth", f"by a fifth hand, {half}", half)
+
+
 def _by_another_hand(file: str, name: str, half: str) -> Texts:
     found = slots.data(file)[half]
     return Texts(
