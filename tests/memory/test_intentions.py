@@ -864,6 +864,12 @@ ODD = {
 }  # fmt: skip
 
 
+def test_a_long_row_of_helping_verbs_says_nothing_and_is_read_in_a_moment() -> None:
+    text = "has been is be had " * 900 + "out of bed, with a degree"
+    with cpu_within(0.3):
+        assert "graduat" not in vocabulary(text)
+
+
 @pytest.mark.parametrize("name", ODD)
 def test_what_a_text_of_any_kind_says_is_found_in_a_moment(name: str) -> None:
     text = f"{ODD[name]}1"

@@ -917,6 +917,7 @@ NO_ADVERBS = frozenset("family reply supply assembly apply imply comply multiply
 SHORTEST_ADVERB = 5
 # No gap is wider than so many words, and none goes beyond one of these.
 GAP = 4
+MOST_PLACES = 300  # at which a word is tried; more of one word in a text of that length is no prose
 STOPS = frozenset(", : . ; ! ? and but or because while which who not no none never nothing".split())
 TOKEN = patterns.late(r"[^\W_]+(?:-[^\W_]+)*(?:'[a-z]+)?|[,:;.!?]")
 BEING = frozenset("is are was were am been".split())
@@ -1051,7 +1052,7 @@ def told_in(text: str) -> tuple[Told, ...]:
         for _, way in sorted(likely.items())
         if not (only and "can" in (way.words[0] or ()))
         for word in sorted(way.words[0] or ())
-        for first in at.get(word, ())
+        for first in at.get(word, ())[:MOST_PLACES]
         if (places := _places(tokens, first + 1, way.words, 1, (first,)))
         and _has_happened(tokens, places, way, now=now)
     )
@@ -1078,7 +1079,8 @@ def _places(
     word = tokens[at].word
     if word in wanted or (wanted == ANY and word not in STOPS):
         return _places(tokens, at + 1, words, done + 1, (*places, at))
-    return _places(tokens, at + 1, words, done, places) if word in ("be", "have") else None
+    is_helper = word in ("be", "have") and at - places[-1] <= 2 * GAP
+    return _places(tokens, at + 1, words, done, places) if is_helper else None
 
 
 def _has_happened(tokens: list[Token], places: tuple[int, ...], way: Way, *, now: bool) -> bool:
