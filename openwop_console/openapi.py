@@ -199,6 +199,9 @@ def _complete(path: str, method: str, each: JSONObject) -> None:
     public, openintent = "x-required-scope" not in each, path.startswith(OPENINTENT)
     if body := each.pop("x-request-body", None):
         each["requestBody"] = {"content": {"application/json": {"schema": body}}}
+    for parameter in each.get("parameters", ()):
+        if parameter["schema"].get("default") == "":  # stands for a parameter that is absent
+            del parameter["schema"]["default"]
     each["security"] = [] if public else SECURITY
     for status in _refusals(path, method, public=public):
         name = f"OpenIntentRefused{status}" if openintent and status in OPENINTENT_REFUSALS else f"Refused{status}"

@@ -146,11 +146,12 @@ def schemas_in(part: Any) -> Iterator[dict[str, Any]]:
         yield from schemas_in(each)
 
 
-def test_words_that_a_field_may_have_hold_null_just_where_its_type_does() -> None:
+def test_words_that_a_field_may_have_hold_its_default_and_null_just_where_its_type_does() -> None:
     words = [each for each in schemas_in(openapi.document()) if isinstance(each.get("enum"), list) and "type" in each]
     assert len(words) > 50
     for each in words:
         assert (None in each["enum"]) == ("null" in each["type"]), each
+        assert each.get("default", each["enum"][0]) in each["enum"], each
 
 
 def test_an_answer_with_a_body_says_what_it_holds() -> None:
