@@ -167,17 +167,11 @@ def _without(wanted: InboxFilter, group: _Group, value: str) -> str:
 
 
 def filter_of_query(query: QueryDict) -> InboxFilter:
-    """The filter in the query, with NUL characters dropped and lengths and counts bounded; ``Invalid`` for a word that
-    its facet does not have."""
+    """The filter in the query, with NUL characters dropped and lengths and counts bounded."""
     show = pages.one_of(inbox.SHOWS, "show", _clean(query.get("show", ""))) or inbox.ALL
     several = {field: tuple(_values(query, name)) for name, field in SEVERAL.items()}
     one = {field: _clean(query.get(name, "")) for name, field in ONE.items()}
-    wanted = InboxFilter(show, **several, **one)  # type: ignore[arg-type]
-    for group in GROUPS:
-        for value in _chosen(group, wanted):
-            if group.words is not PEOPLE:
-                pages.one_of(group.words, group.name, value)
-    return wanted
+    return InboxFilter(show, **several, **one)  # type: ignore[arg-type]
 
 
 def _values(query: QueryDict, name: str) -> list[str]:
