@@ -222,9 +222,11 @@ NOT_INTENDED = [
 
 
 def read(text: str) -> list[str]:
-    """What is found in ``text``, written as in the table."""
+    """What is found in ``text``, written as in the table; of a condition the words alone, without whose and by whom."""
     return [
-        f"{found.at.astimezone(BERLIN):%Y-%m-%d %H:%M} {found.cron}".strip() if found.at else _said(found.words)
+        f"{found.at.astimezone(BERLIN):%Y-%m-%d %H:%M} {found.cron}".strip()
+        if found.at
+        else _said(tuple(each for each in found.words if each[0].isalnum()))
         for found in found_in(text, zone=BERLIN.key, written_at=WEDNESDAY)
     ]
 

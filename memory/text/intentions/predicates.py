@@ -141,7 +141,8 @@ BESIDE_IT = patterns.late(
 )
 # What is expressly not meant: "but no vaccine", "instead of the director".
 NOT_IT = patterns.late(
-    r"\b(?:no|instead of|except(?: for)?|rather than|other than|apart from|without|but not|and not|not for"
+    r"\b(?:no(?! (?:longer|more|doubt|problem|issue)\b)"
+    r"|instead of|except(?: for)?|rather than|other than|apart from|without|but not|and not|not for"
     r"|not on|not in) "
     r"(?:(?:the|an?|any|all|our|my|your|his|her|their|its|this|that) )?([\w'-]+(?: [\w'-]+)?)",
     re.IGNORECASE,
