@@ -37,8 +37,8 @@ PART = sql.CHUNK
 
 
 def predicate_of(found: Intention, entry: News) -> JSONObject:
-    """What to look for, as it is kept: stems, whether of their writer, since when, who is not heard, and how often
-    it came true."""
+    """What to look for, as it is kept: stems with their marks, whether of their writer, since when, who is not heard,
+    and how often it came true."""
     return {
         "words": list(found.words),
         "negated": found.negated,
@@ -169,7 +169,7 @@ def _texts(tenant_id: UUID, ended: Ended) -> dict[UUID, frozenset[str]]:
 
 
 def _came_true(row: Commitment, ended: Ended, texts: Mapping[UUID, Collection[str]], now: datetime) -> bool:
-    predicate, wanted = row.predicate, set(row.predicate["words"])
+    predicate, wanted = row.predicate, set(intentions.said_words(row.predicate["words"]))
     since = datetime.fromisoformat(predicate["since"])
     for run_id, kind, at in ended:
         names = texts.get(run_id)

@@ -310,6 +310,11 @@ class Shown:
         return row.due_at or self.fired_for or (self._stated.at if self._stated else None)
 
     @property
+    def words(self) -> list[str]:
+        """The stems that are to be said; none when it waits for a time."""
+        return intentions.said_words(self.row.predicate.get("words", ()))
+
+    @property
     def clause(self) -> str:
         """What it waits for, in the words of memory; "" when that is a time, or the entry is gone."""
         found = self._stated if self.row.predicate else None

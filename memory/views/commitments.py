@@ -221,7 +221,7 @@ def _row(shown: Shown) -> dict[str, object]:
         "timezone": row.timezone,
         "cron": row.repeats or None,
         "every": row.every,
-        "words": row.predicate.get("words", []),
+        "words": shown.words,
         "memoryRef": row.memory_ref,
         "memoryId": ids.wire("mem", row.entry_id),
         "agentId": row.agent_id or None,

@@ -70,6 +70,8 @@ def test_a_commitment_says_what_it_waits_for_and_reads_its_intention_from_memory
     assert (found["intention"], found["condition"]) == ("When the invoice clears, tell finance.", "predicate")
     assert (found["words"], found["state"], found["agentId"]) == (["invoic", "clear"], "armed", "acme.writer")
     assert (found["fireCount"], found["fireLimit"], found["firings"]) == (0, None, [])
+    (other,) = set(remembered("Let Jonas know when his badge is printed.")) - {known}
+    assert acme.get(f"/{other}").json()["words"] == ["badg", "print"], "whose it is need not be said"
     tenant = building.tenant()
     entry = ids.parse("mem", found["memoryId"])
     assert entry is not None

@@ -260,6 +260,14 @@ def test_stems_that_may_be_a_name_are_for_a_person_to_decide_when_no_text_is_lef
     assert eraser.remains(desk.tenant_id, subject, chosen=frozenset(), spared=frozenset()).undecided == 0
 
 
+def test_the_stem_of_whose_a_thing_is_may_be_a_name_as_well(desk: Desk) -> None:
+    entry = desk.says("Let Jonas know when his badge is printed.")
+    desk.keeps()
+    ledger.erase.remove_entries(desk.tenant_id, (entry,), reason="merged", now=desk.at)
+    held = CommitmentRows(commitments.lifecycle.remove).find(desk.tenant_id, Identifiers(("jonas",)))
+    assert held.suspected == (desk.only.id,)
+
+
 @pytest.mark.engines
 def test_a_suspected_commitment_is_shown_with_the_text_of_its_entry(desk: Desk) -> None:
     desk.says("When Zebediah pays the invoice, tell finance.")

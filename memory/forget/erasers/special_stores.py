@@ -408,7 +408,7 @@ def _orphans(tenant_id: UUID) -> list[Orphan]:
     gone = entries - adapter.passes.stored_ids(tenant_id, entries)
     into = _went_into(tenant_id, gone)
     return [
-        Orphan(row, frozenset(predicate.get("words", ())), frozenset(into[entry]))
+        Orphan(row, intentions.all_words(predicate.get("words", ())), frozenset(into[entry]))
         for row, entry, predicate in every
         if entry in gone
     ]

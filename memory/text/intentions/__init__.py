@@ -7,16 +7,28 @@ the same text at the same time in the same zone always gives the same.
 """
 
 from memory.text.intentions.finding import FARTHEST, Intention, called_off, found_in
-from memory.text.intentions.predicates import DENIAL, LONGEST_TEXT, may_speak, verdict, vocabulary, wanted_of, words_of
+from memory.text.intentions.predicates import (
+    DENIAL,
+    LONGEST_TEXT,
+    all_words,
+    may_speak,
+    said_words,
+    verdict,
+    vocabulary,
+    wanted_of,
+    words_of,
+)
 
 __all__ = [
     "DENIAL",
     "FARTHEST",
     "LONGEST_TEXT",
     "Intention",
+    "all_words",
     "called_off",
     "found_in",
     "may_speak",
+    "said_words",
     "verdict",
     "vocabulary",
     "wanted_of",

@@ -43,7 +43,7 @@ FOREIGN_STEM = 6  # letters; endings of verbs change the last of a stem
 MOST_WORDS = 12
 # Before a word of a condition: whose it is, which need not be said again, and who does it, which a passive may leave
 # out.
-OWNER_MARK, DOER_MARK = "~", "^"
+OWNER_MARK, DOER_MARK = MARKS = "~", "^"
 PAID, OWED = "pay", frozenset(("deposit", "rent", "fe", "instalment", "sum", "fund"))
 UNSAYING = """
 a an the this that these those it its he she they we i you me us him her them my our your their his and or but so then
@@ -531,9 +531,9 @@ class Wanted:
 @lru_cache(maxsize=1024)
 def wanted_of(words: tuple[str, ...]) -> Wanted:
     """What a condition's words ask for; those that its other words say already are left out."""
-    marked = {mark: frozenset(each[1:] for each in words if each[0] == mark) for mark in (OWNER_MARK, DOER_MARK)}
+    marked = {mark: frozenset(each[1:] for each in words if each[0] == mark) for mark in MARKS}
     if owner := marked[OWNER_MARK] | marked[DOER_MARK]:
-        wanted = wanted_of(tuple(each for each in words if each[0] not in marked))
+        wanted = wanted_of(tuple(said_words(words)))
         left = wanted.words - marked[DOER_MARK]
         undergone = left if left != wanted.words and len(left) >= LEAST_NEEDED else frozenset()
         owner = marked[OWNER_MARK]
@@ -551,6 +551,16 @@ def wanted_of(words: tuple[str, ...]) -> Wanted:
             rest += [each for each in words[at + 1 :] if each != unit]
             return Wanted(_needed(rest, 1), limit, side, unit, said)
     return Wanted(_needed(words), said=said, of=words[0] if words else "")
+
+
+def said_words(words: Iterable[str]) -> list[str]:
+    """The words of a condition that are to be said, without whose it is and who does it."""
+    return [each for each in words if not each.startswith(MARKS)]
+
+
+def all_words(words: Iterable[str]) -> frozenset[str]:
+    """Every word of a condition, also whose it is and who does it."""
+    return frozenset(each[1:] if each.startswith(MARKS) else each for each in words)
 
 
 def may_speak(words: Sequence[str], known: frozenset[str]) -> bool:
