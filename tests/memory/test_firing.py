@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.text.intentions import found_in, may_speak, verbs, verdict, vocabulary
-from memory.text.intentions.stems import stem
+from memory.text.intentions.verbs import stem
 from tests.budgets import tries
 
 # ruff: noqa: SIM905 -- a list of words is read as words, without quotes
@@ -664,6 +664,6 @@ def test_what_tells_an_event_or_its_result_meets_a_condition_and_what_only_resem
         ("When the lift is removed, tell Ida.", "The lift has been removed.", "The old lift has been removed."),
     ],
 )
-def test_a_known_event_is_waited_for_whoever_does_it(order: str, met: str, not_met: str) -> None:
+def test_a_known_event_is_waited_for_no_matter_who_does_it(order: str, met: str, not_met: str) -> None:
     assert is_met(order, met)
     assert not is_met(order, not_met)

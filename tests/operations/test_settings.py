@@ -238,7 +238,7 @@ def test_of_many_who_make_a_kept_text_at_the_same_moment_all_get_the_first(tmp_p
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_whoever_prepares_a_data_folder_is_alone_in_it_until_it_is_prepared(tmp_path):
+def test_one_process_at_a_time_prepares_a_data_folder(tmp_path):
     with data_folder.alone(tmp_path):
         assert data_folder.is_locked(tmp_path, "console")
     assert not data_folder.is_locked(tmp_path, "console")

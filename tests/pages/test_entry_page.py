@@ -71,7 +71,7 @@ def test_a_write_that_named_no_node_is_unattributed(ada: Client) -> None:
     assert "this write named no node" in page(ada, written(node_id=None))
 
 
-def test_whoever_else_writes_under_the_tag_of_a_run_summary_is_not_the_host_at_the_end_of_a_run(ada: Client) -> None:
+def test_the_tag_of_a_run_summary_does_not_make_another_writer_the_host(ada: Client) -> None:
     owner, now = building.scope(), timezone.now()
     building.execute(owner, "conformance-noop")
     summary = MemoryEntry.objects.get(memory_ref="runs/conformance-noop")

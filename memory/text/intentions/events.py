@@ -14,7 +14,7 @@ from typing import NamedTuple
 from memory.text import patterns
 from memory.text.intentions import verbs
 from memory.text.intentions.occurrences import TELIC, rewritten
-from memory.text.intentions.stems import stem
+from memory.text.intentions.verbs import stem
 
 # ruff: noqa: SIM905 -- a list of words is read as words, without quotes
 EVENTS = """

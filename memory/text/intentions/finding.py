@@ -35,8 +35,7 @@ from memory.text.intentions.predicates import (
     sentences,
     words_of,
 )
-from memory.text.intentions.stems import stem
-from memory.text.intentions.verbs import ACTIONS, BASES, LIKE_PAST, is_action
+from memory.text.intentions.verbs import ACTIONS, BASES, LIKE_PAST, is_action, stem
 
 # ruff: noqa: SIM905 -- a list of words is read as words, without quotes
 SURELY = (

@@ -4,7 +4,7 @@ import re
 
 from memory.text import patterns
 from memory.text.intentions import verbs
-from memory.text.intentions.stems import stem
+from memory.text.intentions.verbs import stem
 
 # ruff: noqa: SIM905 -- a list of words is read as words, without quotes
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from memory.text import json_texts, patterns, search_words
 from memory.text.encodings import normalized
 from memory.text.intentions import documents, events, occurrences, verbs
-from memory.text.intentions.stems import stem
+from memory.text.intentions.verbs import stem
 from memory.text.similarity.spelling import with_signs
 from memory.text.similarity.values import NUMBER_WORDS
 

@@ -1,7 +1,8 @@
-"""What people ask each other to do, and what they promise: verbs in their base form. Data alone."""
+"""Verbs of what people ask of each other and promise, in their base form; and the stem that forms of a verb share."""
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 # ruff: noqa: SIM905 -- a list of words is read as words, without quotes
 ACTIONS = frozenset(
@@ -171,3 +172,44 @@ def is_action(word: str) -> bool:
     """Whether a word may be the verb of an order or a promise: "send", "re-send", "water-test"."""
     folded = word.casefold()
     return folded in ACTIONS or PARTICLE.sub("", folded) in ACTIONS
+
+
+# What the forms of a word share.
+
+SHORTEST = 3
+ENDINGS = (("ies", "y"), ("ied", "y"), ("sses", "ss"), ("ing", ""), ("ed", ""), ("es", ""), ("s", ""))
+# What ends in these has no such ending: "glass", "exceed", "agrees".
+WHOLE = {"s": ("ss", "us", "is"), "ed": ("eed",), "es": ("ees",)}
+# Others would be taken for another word.
+UNCUT = {"note": "note", "notes": "note", "customs": "customs", "goods": "goods"}
+VOWEL = re.compile(r"[aeiouy]")
+
+
+@lru_cache(maxsize=16_384)
+def stem(word: str) -> str:
+    """The part of an English word that its forms share: clears, cleared and clear are one."""
+    if word in BASES:
+        return _short(BASES[word])
+    if len(word) <= SHORTEST or not word.isalpha():
+        return word
+    return UNCUT.get(word) or _short(word)
+
+
+def _short(word: str) -> str:
+    for ending, instead in ENDINGS:
+        if word.endswith(ending) and not (ending in WHOLE and word.endswith(WHOLE[ending])):
+            root = word[: -len(ending)] + instead
+            if len(root) >= SHORTEST and VOWEL.search(root):
+                word = root
+                break
+            if (
+                len(root) == SHORTEST - 1
+                and ending in ("ing", "ed")
+                and VOWEL.search(root)
+                and not word.endswith("ied")
+            ):
+                word = root + "e"  # "used", "owing"
+                break
+    if len(word) > SHORTEST and word[-1] == word[-2] and word[-1] not in "aeiouls":
+        word = word[:-1]
+    return word[:-1] if len(word) > SHORTEST and word.endswith("e") else word
