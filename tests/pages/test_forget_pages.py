@@ -668,6 +668,13 @@ def test_a_file_that_is_erased_unread_is_called_no_match(ada: Client, preview: P
     assert "1 saved export or uploaded import, which is not searched, is erased too." in asked
 
 
+def test_to_confirm_that_nothing_was_found_warns_of_nothing(ada: Client, preview: Preview) -> None:
+    asked = body_of(ada.get(f"{preview(ada, 'nobody@example.org')}/confirm"))
+    plain = re.sub(r"<[^>]+>", "", asked)
+    assert "Nothing about nobody@example.org was found. The receipt states that nothing was found." in plain
+    assert ("notice bad" in asked, "will be erased and cannot" in plain) == (False, False)
+
+
 def test_a_subject_that_is_in_memory_again_after_it_was_forgotten_is_named(
     ada: Client, preview: Preview, drain: Drain
 ) -> None:

@@ -539,6 +539,7 @@ def test_an_unbroken_word_hides_neither_the_form_of_an_answer_nor_a_column(page:
     building.install("acme", building.definition("gates", gate))
     other = building.execute(building.scope(), "gates")
     building.operator(email=f"{'w' * 64}@{'w' * 60}.example")
+    holds.place(building.scope(), ["marta"], reason="w" * 300, now=timezone.now())
     browsing.sign_in(page, live_server.url)
     for waiting, button in ((run, "Answer"), (other, "Accept")):
         page.goto(f"{live_server.url}/runs/{ids.wire('run', waiting.id)}")
@@ -551,7 +552,7 @@ def test_an_unbroken_word_hides_neither_the_form_of_an_answer_nor_a_column(page:
             )
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (button, width)
     page.set_viewport_size({"width": 1280, "height": 800})
-    for path in ("", "/settings/operators"):
+    for path in ("", "/settings/operators", "/forget/holds"):
         page.goto(live_server.url + path)
         region = page.locator(".table-region").first
         assert region.evaluate("(region) => region.scrollWidth <= region.clientWidth"), path
