@@ -2,19 +2,24 @@
 
 A schema cannot refer outside itself (no ``$ref``), and its regular expressions are RE2, which match in linear time. No
 keyword takes more time than the sizes of schema and value together explain
-(docs/decisions/0225-time-of-hostile-input.md).
+(docs/decisions/0225-time-of-hostile-input.md), and all of them together a CPU second or little more
+(docs/decisions/0230-regular-expressions-of-clients.md).
 """
 
 import json
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
+from functools import wraps
 from itertools import islice
+from typing import Any
 
-import re2
 import rfc8785
 from jsonschema import Draft202012Validator, validators
 from jsonschema.exceptions import SchemaError, ValidationError
 from referencing import Registry
 
+from memory.host import regexes
 from memory.host.errors import MOST_PROBLEMS
 from memory.host.json_types import JSONMapping, JSONObject
 
@@ -28,8 +33,18 @@ MOST_OBJECTS = 1_000
 NOTHING_OUTSIDE: Registry[object] = Registry()
 
 
+PATIENCE_S = 1.0  # CPU seconds for one value
+TOO_MUCH_WORK = "takes too long to be checked against its schema"
+Keyword = Callable[[Any, Any, Any, Any], Iterable[ValidationError] | None]
+_deadline: ContextVar[float] = ContextVar("deadline", default=float("inf"))
+
+
+class _TooMuchWork(Exception):
+    """What a client's schema asks of a value takes longer than it may."""
+
+
 def _pattern(validator: object, pattern: str, value: object, schema: object) -> Iterator[ValidationError]:
-    if isinstance(value, str) and not re2.search(pattern, value):
+    if isinstance(value, str) and not regexes.is_found(pattern, value):
         yield ValidationError("has a form that is not allowed")
 
 
@@ -47,8 +62,20 @@ def _same_form(value: object) -> bytes:
         return json.dumps(value, sort_keys=True).encode()
 
 
+def _in_time(keyword: Keyword) -> Keyword:
+    @wraps(keyword)
+    def checked(*given: Any) -> Iterator[ValidationError]:
+        if time.thread_time() > _deadline.get():
+            raise _TooMuchWork
+        yield from keyword(*given) or ()
+
+    return checked
+
+
 _OfHost = validators.extend(Draft202012Validator, {"uniqueItems": _unique_items})
-_Validator = validators.extend(_OfHost, {"pattern": _pattern})
+_Validator = validators.extend(
+    _OfHost, {name: _in_time(keyword) for name, keyword in {**_OfHost.VALIDATORS, "pattern": _pattern}.items()}
+)
 
 
 def validator_of(schema: JSONObject, *, formats: bool = False) -> Draft202012Validator:
@@ -64,14 +91,15 @@ def problem_of(schema: object) -> str:
     if sum(1 for _ in islice(_objects(schema), MOST_OBJECTS + 1)) > MOST_OBJECTS:
         return f"is a JSON Schema with more than {MOST_OBJECTS:,} objects in it"
     try:
-        Draft202012Validator.check_schema(schema)
+        # Without its formats: they are read as Python writes regular expressions, however long they are.
+        Draft202012Validator.check_schema(schema, format_checker=None)
     except SchemaError:
         return "is not a JSON Schema"
     if any(NOT_OFFERED & set(each) for each in _objects(schema)):
         return f"is a JSON Schema with one of {', '.join(sorted(NOT_OFFERED))}"
-    if not all(_is_pattern(each["pattern"]) for each in _objects(schema) if isinstance(each.get("pattern"), str)):
-        return "has a pattern that is not a regular expression of RE2"
-    return ""
+    allowance = regexes.Allowance()
+    patterns = (each["pattern"] for each in _objects(schema) if isinstance(each.get("pattern"), str))
+    return next((f"has a pattern that {problem}" for each in patterns if (problem := allowance.problem_of(each))), "")
 
 
 def _objects(value: object) -> Iterator[JSONObject]:
@@ -82,22 +110,21 @@ def _objects(value: object) -> Iterator[JSONObject]:
         yield from _objects(child)
 
 
-def _is_pattern(pattern: str) -> bool:
-    try:
-        re2.compile(pattern)
-    except re2.error:
-        return False
-    return True
-
-
 def errors_in(validator: Draft202012Validator, value: object) -> Iterator[ValidationError]:
     """The first MOST_PROBLEMS violations: a body may have hundreds of thousands, each of which takes 0.2 ms."""
     return islice(validator.iter_errors(value), MOST_PROBLEMS)
 
 
 def problems(schema: JSONObject, value: object, *, field: str) -> list[dict[str, str]]:
-    """The field paths at which ``value`` violates ``schema``; messages never quote the value."""
-    found = described(errors_in(_Validator(schema, registry=NOTHING_OUTSIDE), value))
+    """The field paths at which ``value`` violates ``schema``; messages never quote the value. A value that cannot be
+    checked in ``PATIENCE_S`` violates it."""
+    until = _deadline.set(time.thread_time() + PATIENCE_S)
+    try:
+        found = described(errors_in(_Validator(schema, registry=NOTHING_OUTSIDE), value))
+    except (_TooMuchWork, regexes.TextTooLong, regexes.BadRegex):
+        return [{"field": field, "message": TOO_MUCH_WORK}]
+    finally:
+        _deadline.reset(until)
     return [{"field": field + each["field"][1:], "message": each["message"]} for each in found]
 
 

@@ -18,8 +18,7 @@ from itertools import chain, permutations, product
 from typing import Any, TypeGuard
 from uuid import UUID
 
-import re2
-
+from memory.host import regexes
 from memory.host.erasure import Remains
 from memory.host.json_types import JSONMapping
 from memory.text import encodings
@@ -343,13 +342,10 @@ def _compiled(forms: list[str]) -> Any:
     if len(forms) > 1 and sum(map(len, forms)) > MOST_PATTERN:
         half = len(forms) // 2
         return _Either(_compiled(forms[:half]), _compiled(forms[half:]))
-    options = re2.Options()
-    options.max_mem = MOST_MEMORY
-    options.log_errors = False  # what it logs is a part of the pattern
-    return re2.compile("|".join(forms), options)
+    return regexes.compile_once("|".join(forms), memory=MOST_MEMORY)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=1)  # 25 to 50 MB
 def _shadow(terms: tuple[str, ...]) -> _Shadow:
     found: dict[str, None] = {}
     payloads: dict[str, None] = {}

@@ -12,11 +12,11 @@ from functools import lru_cache
 from typing import Any
 
 import jmespath
-import re2
 from jmespath.exceptions import JMESPathError
 from jmespath.functions import Functions, signature
 from jmespath.visitor import TreeInterpreter
 
+from memory.host import regexes
 from memory.host.json_types import JSONMapping
 from memory.host.node_types import NodeFailure
 from memory.text.storable import UNSTORABLE
@@ -85,15 +85,15 @@ def bounds_in_a_run() -> Bounds:
     return Bounds(time.thread_time() + PATIENCE_S, time.thread_time, HEAVIEST_IN_A_RUN)
 
 
-def problem_of(condition: Mapping[str, object]) -> str:
-    """Why a condition is malformed; empty when it is not."""
+def problem_of(condition: Mapping[str, object], allowance: regexes.Allowance) -> str:
+    """Why a condition is malformed, or its regular expression more than a workflow may have; empty when it is not."""
     kind = condition.get("type")
     if kind == "expression":
         return "" if _readable(condition.get("expression", "")) else "is not a JMESPath expression"
     if kind is None or not condition.get("left"):
         return "needs a type, and the path of what it looks at"
     if kind == "regex":
-        return "" if _readable_pattern(condition.get("right")) else "is not a regular expression of RE2"
+        return allowance.problem_of(condition.get("right"))
     return ""
 
 
@@ -105,14 +105,6 @@ def _readable(expression: object) -> bool:
     try:
         _compiled(expression)
     except BadExpression:
-        return False
-    return True
-
-
-def _readable_pattern(pattern: object) -> bool:
-    try:
-        re2.compile(pattern)
-    except (re2.error, TypeError):
         return False
     return True
 
@@ -207,12 +199,12 @@ def is_true(condition: JSONMapping, values: Values, bounds: Bounds) -> bool:
     if condition["type"] == "expression":
         return _is_truth(evaluate(condition["expression"], values, bounds))
     try:
-        return _compares(condition, values)
+        return _compares(condition, values, bounds)
     except SENSELESS:
         return False
 
 
-def _compares(condition: JSONMapping, values: Values) -> bool:
+def _compares(condition: JSONMapping, values: Values, bounds: Bounds) -> bool:
     kind = condition["type"]
     left, right = _at(condition["left"], values), condition.get("right")
     if kind == "equals":
@@ -221,7 +213,18 @@ def _compares(condition: JSONMapping, values: Values) -> bool:
         return not _same(left, right)
     if kind == "contains":
         return _contains(left, right)
-    return isinstance(left, str) and re2.search(right, left) is not None
+    return isinstance(left, str) and isinstance(right, str) and _is_found(right, left, bounds)
+
+
+def _is_found(pattern: str, text: str, bounds: Bounds) -> bool:
+    if bounds.clock() > bounds.deadline:
+        raise TooLong
+    try:
+        return regexes.is_found(pattern, text)
+    except regexes.BadRegex:
+        return False
+    except regexes.TextTooLong:
+        raise TooLarge from None
 
 
 def _is_truth(value: object) -> bool:

@@ -17,7 +17,7 @@ from django.db import transaction
 from jsonschema import Draft202012Validator
 
 from memory import redaction
-from memory.host import json_schemas, node_types, registry, scheduling
+from memory.host import json_schemas, node_types, regexes, registry, scheduling
 from memory.host.errors import Invalid
 from memory.host.json_types import JSONObject
 from memory.host.models import ArtifactKind, Installation, MissedFirePolicy, Schedule, Tenant
@@ -90,8 +90,9 @@ def _option_problems(definition: JSONObject) -> ErrorList:
 
 
 def _expression_problems(definition: JSONObject) -> ErrorList:
+    allowance = regexes.Allowance()
     edges = {
-        f"$.edges[{at}].condition": expressions.problem_of(edge["condition"])
+        f"$.edges[{at}].condition": expressions.problem_of(edge["condition"], allowance)
         for at, edge in enumerate(definition["edges"])
         if "condition" in edge
     }

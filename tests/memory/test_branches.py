@@ -15,6 +15,7 @@ from openwop_console.runtime import engine, expressions, replay, run_operations,
 from openwop_console.runtime.replay import ForkRequest
 from openwop_console.runtime.run_operations import RunRequest
 from tests import building
+from tests.budgets import cpu_within
 from tests.building import advance_at, node, payloads, types_of
 
 pytestmark = pytest.mark.django_db
@@ -109,6 +110,27 @@ def test_a_condition_that_cannot_be_read_is_refused_at_installation(condition: d
     with pytest.raises(Invalid) as refused:
         workflows.check(document)
     assert refused.value.details["errors"][0]["field"] == "$.edges[0].condition"
+
+
+def test_conditions_that_would_take_minutes_to_read_are_refused_in_a_moment() -> None:
+    letters = "".join(map(chr, range(0x1000, 0x3000, 27)))
+    conditions = [{"type": "regex", "left": "a", "right": f"[{letters}]{{1,60}}{n}"} for n in range(1_000)]
+    edges = [("a", "b", {"condition": condition}) for condition in conditions]
+    with cpu_within(3), pytest.raises(Invalid) as refused:
+        workflows.check(graph("bad", [noop("a"), noop("b")], *edges))
+    assert {each["field"] for each in refused.value.details["errors"]} <= {
+        f"$.edges[{at}].condition" for at in range(1_000)
+    }
+
+
+def test_a_text_too_long_for_the_regular_expression_of_a_condition_fails_the_run_in_a_moment() -> None:
+    condition = {"type": "regex", "left": "text", "right": "[ab]*a[ab]{200}c"}
+    run = started(
+        graph("long", [noop("a"), noop("b")], ("a", "b", {"condition": condition})), inputs={"text": "ab" * 500_000}
+    )
+    with cpu_within(3):
+        run = building.advance(run)
+    assert (run.status, run.error["code"]) == ("failed", "expression_too_heavy")
 
 
 def failing(node_id: str) -> dict:

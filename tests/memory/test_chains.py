@@ -2,6 +2,7 @@
 
 import copy
 import json
+import random
 from functools import partial
 from typing import Any
 
@@ -18,6 +19,7 @@ from openwop_console.runtime.replay import ForkRequest
 from openwop_console.runtime.run_operations import RunRequest
 from proposals import lifecycle, review
 from tests import building, proposing
+from tests.budgets import cpu_within
 from tests.conformance import schemas
 
 pytestmark = pytest.mark.django_db
@@ -53,6 +55,7 @@ def pinned(run: Run) -> dict[str, Any]:
 
 NODES = "artifact.chains[0].dag.nodes"
 PARAMETERS = "artifact.chains[0].parameters"
+DAYS = f"{PARAMETERS}.properties.days"
 WRITE = proposing.CHAIN["dag"]["nodes"][0]
 BAD_CHAINS: dict[str, tuple[dict[str, Any], str]] = {
     "an unknown node type": (changed("dag.nodes.1.typeId", "core.nothing"), f"{NODES}[1].typeId"),
@@ -296,6 +299,45 @@ def test_what_the_parameters_do_not_allow_is_refused_at_every_door_and_starts_no
             run_id, code = schedules.start(acme.tenant_id, "host", request, now=now)
             assert (run_id, code) == (None, "chain_parameter_invalid"), (inputs, field)
             assert not Run.objects.of(acme.tenant_id).filter(workflow_id=CHAIN).exists(), (inputs, field)
+
+
+# A class of 300 letters, which RE2 makes thousands of instructions of.
+LARGE = "".join(map(chr, range(0x1000, 0x3000, 27)))
+LONG = "".join(random.Random(1).choices("ab", k=200_000))
+
+
+@pytest.mark.parametrize(
+    ("schema", "field"),
+    [
+        ({"allOf": [{"pattern": f"[ab]*a[ab]{{{n}}}c"} for n in range(190, 250)], "default": LONG}, f"{DAYS}.default"),
+        ({"pattern": f"^[{LARGE}]{{1,50}}a$", "default": LONG * 5}, f"{DAYS}.default"),
+        ({"allOf": [{"uniqueItems": True}] * 900, "default": list(range(100_000))}, f"{DAYS}.default"),
+        ({"allOf": [{"items": {"type": "integer"}}] * 400, "default": list(range(100_000))}, f"{DAYS}.default"),
+        ({"anyOf": [{"pattern": f"^[{LARGE}]{{1,{n}}}$"} for n in range(50, 100)]}, PARAMETERS),
+        ({"anyOf": [{"pattern": f"^a{{{n}}}$"} for n in range(65)]}, PARAMETERS),
+        ({"pattern": "a|" * 500_000}, PARAMETERS),
+    ],
+    ids=["patterns", "a pattern", "items", "rounds", "large patterns", "many patterns", "a long pattern"],
+)
+def test_what_would_take_minutes_to_check_is_refused_in_a_moment_and_not_logged(
+    schema: dict[str, Any], field: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    text = proposing.chain_pack(changed("parameters.properties.days", schema))
+    with cpu_within(4):
+        assert refused_at(text) == {field}
+    assert capfd.readouterr() == ("", "")
+
+
+def test_parameters_may_have_patterns_as_large_as_forms_of_people_have_them() -> None:
+    name = {"type": "string", "pattern": r"^[\p{L}\p{N} _-]{1,200}$"}
+    mail = {"type": "string", "pattern": r"^[a-z0-9._%+-]+@[a-z0-9.-]+\.[a-z]{2,}$"}
+    fields = {"customer": name, "days": mail, **{f"more{n}": {"pattern": f"^[A-Z]{{{n}}}$"} for n in range(60)}}
+    install(changed("parameters", {"type": "object", "properties": fields, "required": ["customer", "days"]}))
+    fitting = {"customer": "Zażółć Gęślą 7", "days": "ana@example.org"}
+    run_operations.create_run(building.scope(), RunRequest(CHAIN, inputs=fitting), now=timezone.now())
+    with pytest.raises(ChainParameterInvalid):
+        wrong = {**fitting, "customer": "Zażółć!"}
+        run_operations.create_run(building.scope(), RunRequest(CHAIN, inputs=wrong), now=timezone.now())
 
 
 def test_over_http_a_parameter_that_is_not_allowed_is_422_with_its_code() -> None:

@@ -3,6 +3,7 @@
 import base64
 import html
 import json
+import os
 import quopri
 import random
 import re
@@ -10,6 +11,7 @@ import unicodedata
 from email.header import Header
 from functools import cache
 from itertools import product
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -410,6 +412,17 @@ def test_many_and_long_names_are_looked_for_at_once_and_what_looks_for_them_logs
         assert shadows(names, f"see {quote(name)}")
     assert not shadows(names, "see Ana")
     assert capfd.readouterr() == ("", "")
+
+
+def test_what_is_kept_to_look_for_a_subject_makes_room_for_the_next() -> None:
+    def megabytes() -> float:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+    assert not shadows(("ana@example.org",), "see Ana")
+    before = megabytes()
+    for number in range(8):
+        assert not shadows((f"ana.quispe{number}@example.org",), "see Ana")
+    assert megabytes() - before < 60
 
 
 def test_a_scan_for_the_needles_finds_what_mentions_the_subject() -> None:
