@@ -210,6 +210,17 @@ You will find the switch in the attic|The switch is in the attic
 The gauge of the boiler reads 4 bar|The gauge of the boiler shows 4 bar
 Kod do bramy to 4417|Kod do bramy jest 4417
 Ivo gets the alerts|The alerts are sent to Ivo
+Anna would rather work from home than commute|Anna prefers working from home to commuting
+Smoking is forbidden here|You must not smoke here
+You must not park here|Parking is not allowed here
+It is necessary to book in advance|You have to book in advance
+Booking in advance is required|You have to book in advance
+The soup contains nuts|There are nuts in the soup
+Jo has a son called Max|Jo's son is called Max
+The server is restarted every night|We restart the server every night
+Only adults may enter|Entry is for adults only
+The clinic's opening hours are 8 to 5|The clinic is open from 8 to 5
+The clinic opens at 8 and closes at 5|The clinic is open from 8 to 5
 """
 OTHER = """
 You need a badge to enter the vault|You need a badge to leave the vault
@@ -298,6 +309,56 @@ Rosé is in the hall|Rose is in the hall
 Das ist Annas Mutter and she works|Das ist Annas Mütter and she works
 Der Vogel ist da|Die Vögel sind da
 Peña is taller than Pena|Pena is taller than Peña
+The parcel with the lens samples is in transit|A parcel arrived at reception
+The parcel for Ana is in transit|The parcel for Ben arrived at reception
+Ana is in transit|Ana arrived at reception with Ben
+The alarm for door 3 is on|The alarm for door 4 was turned off
+The nearest exit is the Moss Street gate|The nearest entrance is the Kiln Road gate
+Ana's brother is Tom|Ana's brother is Jim
+The backup runs at 2:00|The report runs at 4:00
+Backups run at 2:00|Backups run at 4:00
+Lena runs at 6:00|Lena runs at 7:00
+The flight leaves at 6:45|The flight leaves at 8:45
+Alerts are sent to Slack|Reports are sent to Teams
+Alerts were sent to Ben|Alerts were sent to Ana
+Anna goes to Leeds|Anna goes to York
+The key is with Ana|The car is with Ben
+The meeting is with Ana|The meeting is with Ben
+The default branch is called main|The release branch is called stable
+Petra works for Lindt|Petra's sister left Lindt
+Petra works for Ritter|Petra was laid off by Lindt
+Petra works for Lindt|Petra was laid up by flu
+The team holds a daily standup|The team has scrapped the weekly demo
+We support Windows 10|We dropped support for Windows 7
+The trial lasts 14 days|The warranty was extended to 30 days
+The team has 6 members|The board grew to 8 seats
+Greta's title is engineer|Karl was promoted to senior engineer
+The hall has 40 seats|There are 40 chairs in the cellar
+Entry is for adults only|Only adults may leave
+Jo has a son called Max|Jo has a dog called Max
+You must not smoke here|You must not swim here
+Anna would rather walk than drive|Anna would rather drive than walk
+Booking in advance is required|Booking in advance is recommended
+The review is on 3 June|They extended the deadline to 10 June
+The team is called Heron|They renamed the project to Egret
+The firewall blocks outgoing SMTP|The firewall blocks incoming SMTP
+The physio recommended swimming|The physio recommended walking
+The canteen is open until 14:00|The kiosk is open until 15:00
+The contract with Vela runs until June|The contract with Orion runs until December
+The CEO is Vogt|Amsel became treasurer
+The CEO is Vogt|Amsel took over from Vogt as treasurer
+Karl takes statins|Karl has come off the motorway
+Rosa sees her dentist weekly|Rosa has stopped going to her choir
+Mr. Haddad's drug is ramipril. He tolerates it well|Mr. Haddad's daughter is Amal. He misses her
+The loan was refused|The grant was awarded
+Invoice 3391 is overdue|Invoice 3392 has been written off
+The heating in room 1 is on|The heating in room 2 has been turned off
+The cookbook is in print|The atlas is out of print
+The survey is announced|The results of the survey were announced
+Ana heads the sleep study|Ana heads the diet study
+Ana's car is a Golf|Ana's bike is a Cube
+The printer is stuck|The courier is stuck in customs
+The bus is boarding|The ferry has departed
 """
 NOW = """
 The elevator is working|The elevator is not working
@@ -338,6 +399,61 @@ Noor is good at chess|Noor does not play chess well
 Noor is Chilean|Noor is not from Chile
 The tank is leaking|The tank has no leak
 Ivo is the treasurer|Noor took over as treasurer
+Ana's application is shortlisted|Ana's application was rejected
+The bug in the importer has been reproduced|The bug in the importer is fixed
+The lease for the attic is under legal review|The lease for the attic has been countersigned
+Invoice 3391 is overdue|Invoice 3391 has been written off
+The post of night nurse is advertised|The post of night nurse has been filled
+Flight LO 281 is boarding|Flight LO 281 has departed
+Flight LO 281 is delayed|Flight LO 281 has landed
+The patient in room 4 is in surgery|The patient in room 4 is recovering
+The house on Elm Road is on the market|The house on Elm Road is under offer
+The spring fair has been announced|The spring fair has been called off
+The cookbook is being edited|The cookbook has gone to print
+The insurance claim is being investigated|The insurance claim was denied
+The insurance claim has been filed|The insurance claim has been settled
+Dark mode is in development|Dark mode is in beta
+Dark mode is in beta|Dark mode has shipped
+The migration of the archive is running|The migration of the archive failed
+The building permit is pending|The building permit was refused
+The building permit has been applied for|The building permit has come through
+The payment from Orbis is outstanding|The payment from Orbis has been received
+The payment from Orbis is outstanding|The payment from Orbis has arrived
+The roof is leaking|The roof has been fixed
+Omar's passport has expired|Omar's passport has been renewed
+The domain is parked|The domain is live
+Negotiations with Tarn are ongoing|Negotiations with Tarn have collapsed
+The dog is missing|The dog is back home
+The report is half written|The report is done
+The report is a draft|The report is final
+The backup runs at 2 am|The backup runs at 4 am
+The choir rehearses on Tuesdays|The choir rehearses on Thursdays
+The default branch is called master|The default branch is called main
+The spare key is with Mrs. Lund|The spare key is with Mr. Okoye
+The newsletter goes out on Fridays|The newsletter goes out on Mondays
+The contract with Vela runs until June|The contract with Vela runs until December
+Invoices go to billing@orin.example|Invoices go to accounts@orin.example
+Petra works for Lindt|Petra resigned from Lindt
+Petra works for Lindt|Petra was laid off by Lindt
+Petra subscribes to the Monday digest|Petra unsubscribed from the Monday digest
+We support Windows 7|We dropped support for Windows 7
+There is a bus to the airport|The bus to the airport was discontinued
+The team holds a daily standup|The team has scrapped the daily standup
+Karl is on the board|Karl stepped down from the board
+Karl takes statins|Karl was taken off statins
+Karl takes statins|Karl has come off statins
+Greta uses Vim as her editor|Greta replaced Vim with Emacs
+Greta's title is engineer|Greta was promoted to senior engineer
+The deadline is 3 June|They extended the deadline to 10 June
+The deadline is 3 June|The new deadline is 10 June
+The project is called Heron|We renamed the project to Egret
+The CEO is Vogt|Amsel has taken over from Vogt as CEO
+The CEO is Vogt|Amsel became CEO
+The CEO is Vogt|Vogt handed over to Amsel as CEO
+The frontend is written in Angular|The frontend was rewritten in React
+The hotel is the Astoria|We changed the hotel to the Regent
+The trial lasts 14 days|The trial was extended to 30 days
+The trial lasts 14 days|We extended the trial from 14 to 30 days
 """
 
 

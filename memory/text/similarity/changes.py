@@ -63,7 +63,7 @@ LIGHT = frozenset(
     for word in """
     live base work use run happen cost sit meet start open close store keep member belong part subscribe drive drink
     send serve train play study teach manage handle employ customer client rent stay provider supplier supply vendor
-    tool go get contact provide
+    tool go get contact provide see visit attend take sell hold offer
     """.split()
 )
 SORTS_OF_VALUE = ("plan", "tier", "day", "date", "time", "level", "version", "price", "address", "city", "office")
@@ -147,7 +147,7 @@ def against(said: Spoken) -> list[Against]:
     if said.kinds & (REPLACES | NEGATION):
         for rest in _former(without_time(said.tokens)):
             keys = _keys(rest)
-            begun = {(key + BEGUN - SALT) & BITS for key in keys} if ENDING & raws else set()
+            begun = {(key + BEGUN - SALT) & BITS for key in keys} if (ENDING | REPLACED) & raws else set()
             found.append(Against(tuple(sorted(keys | begun)), False, tuple(rest)))
     return found
 
@@ -225,6 +225,10 @@ def _former(tokens: list[Token]) -> Iterator[list[Token]]:
     revoked = next((at for at in range(2, len(raws)) if raws[at] in REVOKED and raws[at - 1] in BEEN), 0)
     if revoked:
         yield tokens[:revoked]
+    away = next((at for at in range(2, len(raws) - 1) if raws[at] in SENT_AWAY and raws[at + 1] in ("by", "from")), 0)
+    been = next((at for at in range(1, away) if raws[at] in BEEN), 0)
+    if been and away - been <= 2:
+        yield [*tokens[:been], *tokens[away + 2 :]]
     replaced = next((at for at in range(2, len(raws) - 1) if raws[at] in REPLACED and raws[at - 1] in BEEN), 0)
     if replaced and raws[replaced + 1] in ("by", "with"):
         start = next((at for at in range(replaced) if tokens[at].raw in BEEN | {"has", "have"}), replaced)
@@ -239,15 +243,18 @@ def _former(tokens: list[Token]) -> Iterator[list[Token]]:
                 yield from ([*tokens[:at], verb] for verb in _verbs(raws[at + 1]))
         elif raw in LEAVING and at and raws[at + 1] == "as" and len(raws) <= at + 2 + LONGEST_ROLE:
             yield [*tokens[:at], *tokens[at + 2 :]]
+        elif raw in LEAVING and at and raws[at + 1 : at + 3] == ["support", "for"]:
+            yield [*tokens[:at], tokens[at + 1], *tokens[at + 3 :]]
         elif raw in LEAVING and at:
+            start = at + 2 if raws[at + 1] == "from" else at + 1
             end = next(
-                (place for place in range(at + 1, len(raws)) if raws[place] in ("with", "by", "and", "for")), len(raws)
+                (place for place in range(start, len(raws)) if raws[place] in ("with", "by", "and", "for")), len(raws)
             )
-            if 0 < end - at - 1 <= MOST_IN_A_VALUE:
-                yield [*tokens[:at], *tokens[at + 1 : end]]
+            if 0 < end - start <= MOST_IN_A_VALUE:
+                yield [*tokens[:at], *tokens[start:end]]
                 tail = tokens[_after_new(raws, at) :]
                 if raw in REPLACED and any(token.kind & SAID for token in tail):
-                    yield [*tokens[at + 1 : end], *tail]
+                    yield [*tokens[start:end], *tail]
     for at in range(1, len(tokens)):
         size = 1 if tokens[at].word == "not" else 0
         size = 2 if raws[at] in INSTEAD and raws[at + 1 : at + 2] == [INSTEAD[raws[at]]] else size
@@ -311,10 +318,19 @@ def _phrase(tokens: list[Token]) -> tuple[list[Token], list[Token]]:
 
 MOVED = values.CHANGES | values.MOVES | {"switched", "upgraded", "downgraded", "handed", "passed"}
 ENDING = frozenset("stopped quit ceased finished".split())
-LEAVING = frozenset("left quit replaced dropped abandoned resigned".split())
+LEAVING = frozenset(
+    """
+    left quit replaced dropped abandoned resigned discontinued scrapped abolished axed ditched unsubscribed unfollowed
+    uninstalled withdrew
+    """.split()
+)
 BEEN = frozenset("was were been".split())
 REPLACED = frozenset("replaced succeeded superseded".split())
-REVOKED = frozenset("revoked withdrawn terminated dissolved removed lifted".split())
+REVOKED = frozenset(
+    "revoked withdrawn terminated dissolved removed lifted discontinued scrapped abolished axed".split()
+)
+# Who is no longer with whom: "was laid off by Lindt".
+SENT_AWAY = frozenset("fired dismissed sacked expelled removed discharged off".split())
 
 
 def _verbs(going: str) -> Iterator[Token]:

@@ -72,7 +72,20 @@ PRESENT = frozenset("is are has have must may will can should".split()) | frozen
     word for word in values.STATES if word.endswith("s")
 )
 NAME = CAPITAL | PREPOSITION
-UNTIL = frozenset({"until", "till"})
+IMPERSONAL = frozenset(("we", "they"))
+SCHEDULED = frozenset(
+    """
+    runs starts begins goes meets rehearses trains airs opens closes ships happens plays practises practices gathers
+    reopens
+    """.split()
+)
+SENT = frozenset(
+    """
+    reported sent escalated forwarded routed uploaded pushed published exported addressed mailed submitted logged
+    delivered copied synced
+    """.split()
+)
+UNTIL = frozenset("until till bis hasta".split())
 PASSIVE = frozenset({"is", "are", "be", "been", "being"})
 PRICES = frozenset("cost costs price prices priced fee fees".split())
 VERSIONS = frozenset("version release".split())
@@ -92,7 +105,7 @@ WHEN = frozenset("last this yesterday today recently lately".split())
 CHANGED = values.CHANGES | values.MOVES | values.PROGRESS | values.NOW
 CHANGING = values.CHANGES | values.MOVES
 TAKEN = values.PROGRESS | values.ENDED
-BY_ITSELF = frozenset("shipped arrived expired".split())
+BY_ITSELF = frozenset("shipped arrived expired failed succeeded departed landed collapsed reopened resumed".split())
 REACHING = values.TURNS | values.REACHES | values.DROPPED
 DROPPED = values.DROPPED | PRICES
 DROPPED_OF_TIMES = DROPPED | values.EXPECTED
@@ -121,7 +134,7 @@ SEVERAL = frozenset(
     cause effect symptom risk feature task member author suburb river book exam example part branch page partner
     sponsor speaker use advantage disadvantage
     friend brother sister son daughter cousin colleague uncle aunt nephew niece neighbour neighbor client customer
-    classmate roommate flatmate teammate child kid pet dog cat hobby car bike book student patient employee tenant
+    classmate roommate flatmate teammate child kid pet dog cat hobby book student patient employee tenant
     grandson granddaughter grandmother grandfather grandparent sibling fan rival competitor enemy guest member wish idea
     reason goal problem strength weakness interest skill allergy ingredient project city country
     """.split()
@@ -194,6 +207,8 @@ def status(said: Spoken, raws: set[str]) -> Slot | None:
     while start and tokens[start - 1].raw in ARTICLES:
         start -= 1
     sort = values.STATUSES.get(" ".join(token.raw for token in tokens[at : at + size]), "status")
+    if _has_come_to(tokens, at):
+        size = len(tokens) - at
     return Slot("status", "value", [*tokens[:start], *tokens[at:]], start, start + size, explicit=True, sort=sort)
 
 
@@ -214,8 +229,16 @@ def _is_done(tokens: list[Token], at: int) -> bool:
     if before in ("has", "have"):
         return tokens[at].raw in TAKEN
     if tokens[at].raw in BY_ITSELF and at and tokens[at - 1].kind & WORD and not tokens[at - 1].kind & PREPOSITION:
-        return at + 1 == len(tokens) or tokens[at + 1].raw in WHEN
+        return at + 1 == len(tokens) or tokens[at + 1].raw in WHEN or _has_come_to(tokens, at)
     return before in values.BECOME or (before in ("was", "were", "got") and tokens[at].raw in values.PROGRESS)
+
+
+def _has_come_to(tokens: list[Token], at: int) -> bool:
+    """Whether it is a thing that arrived at one place, which is not that of another arrival: "arrived at reception"."""
+    where = tokens[at + 1 :]
+    short = 1 < len(where) <= MOST_IN_A_NAME and where[0].raw in ("at", "in")
+    whole = short and not any(token.kind & (BREAK | VALUE | AND) for token in where[:-1])
+    return tokens[at].raw == "arrived" and whole and tokens[0].raw in DEFINITE and not tokens[at - 1].kind & CAPITAL
 
 
 def _is_stated(tokens: list[Token], at: int, size: int) -> bool:
@@ -280,17 +303,20 @@ def defined(said: Spoken, raws: set[str]) -> Slot | None:
     if not NO_PLAIN_FACT.isdisjoint(raws):
         return None
     before, after = tokens[:verb], tokens[verb + 1 :]
-    if after and (after[0].raw in CALLED or after[0].raw in values.NOW):
+    called = bool(after) and after[0].raw in CALLED
+    if called or (after and after[0].raw in values.NOW):
         after = after[1:]
-    if any(token.raw in values.IS for token in after):
-        return None
-    if not after or len(_until_break(after)) < len(after):
+    after, more = _parted(after)
+    if called and len(after) == 1 and after[0].kind & COMMON and _is_definite(before):
+        return _defined(before, after, NAMED)  # "the default branch is called main"
+    if not after or any(token.raw in values.IS for token in after):
         return None
     if _is_definite(before) and _sort_of(after):
         slot = _defined(before, after)
+        slot.tokens += more
         slot.explicit = SHARED.isdisjoint([token.raw for token in before]) or not values.NOW.isdisjoint(raws)
         return slot
-    if after[0].raw in DEFINITE and _is_definite(after) and _is_named(before) and _is_office(after):
+    if not more and after[0].raw in DEFINITE and _is_definite(after) and _is_named(before) and _is_office(after):
         return _defined(after, before)
     return None
 
@@ -308,14 +334,14 @@ def _switched(tokens: list[Token], raws: set[str]) -> Slot | None:
     if what:
         if not (what[0].kind & PRONOUN or what[0].raw in ARTICLES or what[0].raw in DEFINITE):
             return None
-        before += what[1:]
+        before = what if len(before) == 1 and before[0].raw in IMPERSONAL else before + what[1:]
     return _defined(before, after) if _is_definite(before) and _sort_of(after) else None
 
 
-def _defined(before: list[Token], after: list[Token]) -> Slot:
+def _defined(before: list[Token], after: list[Token], sort: str = "") -> Slot:
     before = [token for at, token in enumerate(before) if token.raw not in NEWER or is_new_in_a_name(before, at)]
     end = len(before) + len(after)
-    return Slot("slot", "value", [*before, *after], len(before), end, explicit=True, sort=_sort_of(after))
+    return Slot("slot", "value", [*before, *after], len(before), end, explicit=True, sort=sort or _sort_of(after))
 
 
 def _sort_of(tokens: list[Token]) -> str:
@@ -323,7 +349,13 @@ def _sort_of(tokens: list[Token]) -> str:
     said = [token for token in tokens if not token.kind & FILLER and token.raw]
     if len(said) == 1 and said[0].raw in values.KINDS_OF_PREFERENCE:
         return f"is {values.KINDS_OF_PREFERENCE[said[0].raw]}"
-    return NAMED if _is_named(tokens) else ""
+    name = tokens[1:] if tokens[0].raw == "the" else tokens
+    if _is_named(name):
+        return NAMED
+    kind = tokens[-1]
+    if len(name) < len(tokens) and kind.kind & COMMON and _is_named(name[:-1]):
+        return f"is the {kind.word}"  # "the Moss Street depot" and "the Kiln Road depot"
+    return ""
 
 
 def assigned(said: Spoken, raws: set[str]) -> Slot | None:
@@ -368,7 +400,26 @@ def final(said: Spoken, raws: set[str]) -> Slot | None:
         return None
     explicit = bool(raws & values.NOW) and "from" not in raws
     explicit = explicit or (sort == NAMED and _is_office_in_polish(tokens, start))
+    explicit = explicit or _is_on_a_schedule(tokens, start) or _has_one_address(tokens, start)
     return Slot("slot", "value", tokens, start, len(tokens), explicit=explicit, sort=f"ends {sort}")
+
+
+def _is_on_a_schedule(tokens: list[Token], start: int) -> bool:
+    """Whether one known thing happens again and again at that time: "the backup runs at 2:00"."""
+    verb = next((at for at in range(1, start) if tokens[at].raw in SCHEDULED), 0)
+    timed = all(token.mask in ("date", "time") for token in tokens[start:]) and tokens[start - 1].raw in ("at", "on")
+    return bool(verb) and timed and not tokens[0].kind & PRONOUN and _is_definite(tokens[:verb])
+
+
+def _has_one_address(tokens: list[Token], start: int) -> bool:
+    """Whether all of a sort goes to one who is named: "errors are reported to Sentry"; or a thing is with somebody."""
+    last = tokens[start - 1].raw
+    if last == "with":
+        return start > 2 and tokens[start - 2].raw in values.IS and tokens[start - 3].raw in MOVABLE
+    before = [token.raw for token in tokens[: start - 1]]
+    passive = len(before) > 1 and before[-1] in SENT and before[-2] in PASSIVE
+    sent = passive or before[-1:] in (["go"], ["goes"]) or before[:1] == ["send"]
+    return last == "to" and sent and not any(token.kind & CAPITAL for token in tokens[:start])
 
 
 def _first_is(tokens: list[Token], raws: set[str]) -> int:
@@ -395,9 +446,10 @@ def _is_a_kind(tokens: list[Token]) -> bool:
     return tokens[0].raw in ("a", "an") and 0 < len(said) <= MOST_IN_A_NAME and plain
 
 
-def _until_break(tokens: list[Token]) -> list[Token]:
+def _parted(tokens: list[Token]) -> tuple[list[Token], list[Token]]:
+    """What stands up to a full stop or a comma, and what follows it."""
     end = next((at + 1 for at, token in enumerate(tokens) if token.kind & BREAK), len(tokens))
-    return tokens[:end]
+    return tokens[:end], tokens[end:]
 
 
 def _is_definite(tokens: list[Token]) -> bool:
@@ -414,7 +466,8 @@ def _is_definite(tokens: list[Token]) -> bool:
         and last is not tokens[0]
     ):
         return False
-    owned = tokens[0].kind & OWNS and last.raw not in SEVERAL
+    owner = next((at for at, token in enumerate(tokens[:MOST_IN_A_NAME]) if token.kind & OWNS), -1)
+    owned = owner >= 0 and last.raw not in SEVERAL and all(token.kind & CAPITAL for token in tokens[:owner])
     known = tokens[0].raw in DEFINITE or tokens[0].kind & PRONOUN or last.raw in values.ATTRIBUTES or owned
     return bool(known) and not (last.raw.endswith("s") and not last.raw.endswith(("ss", "us", "is")))
 
@@ -552,7 +605,9 @@ def said_tokens(slot: Slot) -> list[Token]:
 def _marked(tokens: list[Token], start: int, end: int, mask: str) -> tuple[Token, ...]:
     """The statement without words for a change, and with one mark for the value."""
     last = tokens[end - 1]
-    kept = [*tokens[:start], _mark(VALUE | (last.kind & BREAK), mask), *tokens[end:]]
+    by_us = tokens[0].raw in IMPERSONAL and start > 2 and any(token.raw in CHANGED for token in tokens[1:3])
+    before = tokens[1 : start - (tokens[start - 1].raw == "to")] if by_us else tokens[:start]
+    kept = [*before, _mark(VALUE | (last.kind & BREAK), mask), *tokens[end:]]
     dropped = DROPPED_OF_TIMES if mask in ("date", "time") else DROPPED
     raws = [token.raw for token in kept]
     if dropped.isdisjoint(raws) and NEWER.isdisjoint(raws):
@@ -618,7 +673,11 @@ def _is_newer(tokens: list[Token], at: int) -> bool:
     token = tokens[at]
     if token.raw not in NEWER or token.kind & CAPITAL:
         return False
-    return any(each.raw in values.ATTRIBUTES for each in tokens[at + 1 : at + 3])
+    return any(each.raw in values.ATTRIBUTES or each.raw in RENEWED for each in tokens[at + 1 : at + 3])
+
+
+# Of each there is one at a time.
+RENEWED = frozenset("deadline date rent password pin code quota limit budget target salary wage fare fee rate".split())
 
 
 def _key(rest: tuple[Token, ...]) -> int:
@@ -662,7 +721,9 @@ def _explicit(run: list[Token], raws: set[str], sort: str) -> bool:
     changed = bool(raws & values.DROPPED)
     if sort in ("date", "time") and not changed:
         bare = all(token.mask == "date" and not token.word[0].isdigit() for token in run)
-        return "only" in raws if bare else bool(raws & values.DATED or raws & UNTIL or "next" in raws)
+        if bare and UNTIL.isdisjoint(raws):
+            return "only" in raws
+        return bool(raws & values.DATED or raws & UNTIL or "next" in raws)
     return changed or not raws & {"was", "were"}
 
 
@@ -674,6 +735,7 @@ def _states(tokens: list[Token], since: int, first: int, end: int, sort: str) ->
     if sort in ("date", "time"):
         return (
             not DATING.isdisjoint(before)
+            or not UNTIL.isdisjoint(before)
             or "next" in before
             or (first < 2 and (not values.DATED.isdisjoint(behind) or "only" in behind))
         )
@@ -717,7 +779,8 @@ def former_value_left_out(tokens: list[Token], raws: set[str]) -> list[Token]:
         return tokens
     at = next((index for index, token in enumerate(tokens) if token.raw == "from"), len(tokens))
     if at + 1 < len(tokens) and tokens[at + 1].kind & VALUE:
-        return tokens[:at] + tokens[at + 2 :]
+        of_unit = at + 3 < len(tokens) and tokens[at + 3].raw == "to" and tokens[at + 2].raw == tokens[-1].raw
+        return tokens[:at] + tokens[at + 2 + of_unit :]
     return tokens
 
 

@@ -16,6 +16,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
+from memory.text.similarity import values
 from memory.text.similarity.changes import Against, against, bag_of, parts_of_bag
 from memory.text.similarity.claims import Claim, claims_of, names_a_thing
 from memory.text.similarity.frames import framed
@@ -126,6 +127,8 @@ def points_elsewhere(said: Spoken) -> bool:
     if len(said.tokens) < 2 or said.tokens[0].raw not in POINTING:
         return False
     first, second = said.tokens[:2]
+    if first.raw == "they" and second.raw in values.CHANGES:
+        return False  # "they extended the deadline": whoever may
     return first.raw in ITSELF or second.raw not in SURROUNDINGS
 
 

@@ -275,6 +275,8 @@ TRANSITIVE = frozenset(
     print publish archive delete answer handle accept charge bill pay update collect measure record track log monitor
     scan sign produce serve teach hold run use write read paint repair deliver invoice translate cook bake
     brew roast recycle import export sync validate verify approve release tag version cache compress format lint
+    restart reboot rotate inspect wash water feed lock open close empty refill restock sterilize calibrate
+    polish upload download render host manage assemble label sort audit restore index
     """.split()
 )
 

@@ -233,7 +233,8 @@ CHANGES = frozenset(
     dropped risen rose fell adjusted revised extended shortened upgraded downgraded migrated relocated transferred
     grew cut grown shrunk doubled pushed brought forward modified upped bumped slashed hiked climbed jumped sank
     rises scaled expanded trimmed slipped renewed halved tripled reassigned prolonged promoted trasladó advanced
-    delayed swapped geändert erhöht gesenkt verschoben verlängert verkürzt verlegt gestiegen gesunken angehoben
+    delayed swapped tightened loosened relaxed lengthened widened narrowed stretched heightened
+    geändert erhöht gesenkt verschoben verlängert verkürzt verlegt gestiegen gesunken angehoben
     reduziert cambió cambiado subió subido bajó bajado aumentó aumentado aplazó aplazado pasó adelantado prolongado
     changé augmenté baissé reporté déplacé avancé passé prolongé reportée décalé décalée avancée déplacée augmentée
     aplazada adelantada retrasado retrasada pospuesto pospuesta vorgezogen przeniesiono przesunięta przełożona
@@ -324,48 +325,71 @@ STATUSES = {
     phrase: sort
     for sort, phrases in {
         "status": """
-            open, closed, reopened, resolved, active, inactive, suspended, paused, enabled, disabled, on hold,
-            blocked, unblocked, available, unavailable, online, offline, healthy, degraded, down, running, stopped,
-            invalid, expired, valid, in testing, in progress, in review, in production, in transit, in stock, out of
-            stock, in trial, on trial, under review, under repair, under construction, awaiting payment, awaiting
-            approval, awaiting delivery, pending, shipped, dispatched, sent, delivered, returned, packed,
-            processing, processed, cancelled, canceled, completed, done, draft, approved, rejected, accepted,
-            published, archived, paid, unpaid, overdue, signed, unsigned, confirmed, live, deprecated, retired,
-            planned, escalated, waiting, waiting for the customer, waiting for customer, waiting for us, ready,
-            failed, passed, trial, churned, occupied, vacant, full, empty, true, false, on, off, lost, won, merged,
-            deployed, released, launched, ordered, installed, fixed, repaired, broken, working, refunded, delayed,
-            postponed, finished, complete, incomplete, sold, sold out, reserved, booked, cleared, settled, under
-            investigation, under way, out of order, out of service, in service, in preparation, on leave, on
-            vacation, on schedule, on track, at risk, assigned, unassigned, terminated, unresolved, unfixed, placed,
-            up, free, busy, missing, found, arrived, filled, for sale, clear, todo, to do, in negotiation, under
-            negotiation, under discussion, not started, on sale, on order, on strike, on display, over, ongoing,
-            still ongoing, taken, gone, back, in place, under maintenance, back in stock, back in service, back
-            online, back up, up and running, in operation, operational, up for review, in the mail, in the post, on
-            its way, en route, out for delivery, handed over, picked up, put down, worked out, underway, awaiting
-            signature, awaiting review, awaiting feedback, awaiting shipment, waiting for approval, waiting for
-            review, waiting for shipment, waiting for delivery, waiting for payment, pending approval, pending
-            review, pending payment, halted, resumed, frozen, finalized, finalised, abandoned, quarantined,
-            contained, extinguished, evacuated, demolished, rebuilt, restored, recovered, issued, applied for, half
+            open, closed, reopened, resolved, active, inactive, suspended, paused, enabled, disabled, on
+            hold, blocked, unblocked, available, unavailable, online, offline, healthy, degraded, down,
+            running, stopped, invalid, expired, valid, in testing, in progress, in review, in production, in
+            transit, in stock, out of stock, in trial, on trial, under review, under repair, under
+            construction, awaiting payment, awaiting approval, awaiting delivery, pending, shipped,
+            dispatched, sent, delivered, returned, packed, processing, processed, cancelled, canceled,
+            completed, done, draft, approved, rejected, accepted, published, archived, paid, unpaid,
+            overdue, signed, unsigned, confirmed, live, deprecated, retired, planned, escalated, waiting,
+            waiting for the customer, waiting for customer, waiting for us, ready, failed, passed, trial,
+            churned, occupied, vacant, full, empty, true, false, on, off, lost, won, merged, deployed,
+            released, launched, ordered, installed, fixed, repaired, broken, working, refunded, delayed,
+            postponed, finished, complete, incomplete, sold, sold out, reserved, booked, cleared, settled,
+            under investigation, under way, out of order, out of service, in service, in preparation, on
+            leave, on vacation, on schedule, on track, at risk, assigned, unassigned, terminated,
+            unresolved, unfixed, placed, up, free, busy, missing, found, arrived, filled, for sale, clear,
+            todo, to do, in negotiation, under negotiation, under discussion, not started, on sale, on
+            order, on strike, on display, over, ongoing, still ongoing, taken, gone, back, in place, under
+            maintenance, back in stock, back in service, back online, back up, up and running, in operation,
+            operational, up for review, in the mail, in the post, on its way, en route, out for delivery,
+            handed over, picked up, put down, worked out, underway, awaiting signature, awaiting review,
+            awaiting feedback, awaiting shipment, waiting for approval, waiting for review, waiting for
+            shipment, waiting for delivery, waiting for payment, pending approval, pending review, pending
+            payment, halted, resumed, frozen, finalized, finalised, abandoned, quarantined, contained,
+            extinguished, evacuated, demolished, rebuilt, restored, recovered, issued, applied for, half
             finished, half done, under evaluation, scrapped, shelved, decommissioned, reverted, rolled back,
-            discontinued, ratified, repealed, dismissed, acquitted, laid off, ready to ship, ready for pickup,
-            blocked off, passable, impassable, on duty, off duty, at large, in custody, at home, at sea, in
-            hospital, out of hospital, in force, in effect, revoked, granted, requested, submitted, scheduled,
-            started, uninstalled, received, answered, unanswered, unfinished, awarded, at customs, in customs,
-            drafted, ready for review, ready for use, ready for collection, ready for delivery, ready for testing,
-            ready for production, ready for approval, ready for release, ready for sale, w toku, w realizacji, w
-            trakcie realizacji, discharged from hospital, discharged from the hospital, connected, disconnected,
-            stable, unstable, offen, geschlossen, erledigt, aktiv, inaktiv, bezahlt, unbezahlt, storniert,
-            geliefert, versandt, bestellt, repariert, freigegeben, angenommen, aufgehoben, kaputt, in ordnung, in
-            arbeit, in prüfung, reparado, reparada, averiado, averiada, en curso, en revisión, approuvé, approuvée,
-            rejeté, rejetée, envoyé, envoyée, résolu, résolue, réparé, réparée, zatwierdzony, zatwierdzona,
-            zatwierdzone, verfügbar, ausverkauft, genehmigt, abgelehnt, fertig, in bearbeitung, gelöst, behoben,
-            defekt, abierto, abierta, cerrado, cerrada, pendiente, entregado, entregada, enviado, enviada, pagado,
-            pagada, cancelado, cancelada, activo, activa, inactivo, inactiva, disponible, agotado, agotada,
-            aprobado, aprobada, rechazado, rechazada, resuelto, resuelta, terminado, terminada, otwarty, otwarta,
-            otwarte, zamknięty, zamknięta, zamknięte, aktywny, aktywna, aktywne, nieaktywny, nieaktywna, opłacony,
-            opłacona, opłacone, nieopłacony, nieopłacona, nieopłacone, dostarczony, dostarczona, dostarczone,
-            wysłany, wysłana, wysłane, anulowany, anulowana, anulowane, gotowy, gotowa, gotowe, zakończony,
-            zakończona, zakończone, dostępny, dostępna, dostępne, niedostępny, niedostępna, niedostępne, ouvert,
+            discontinued, ratified, repealed, dismissed, acquitted, laid off, ready to ship, ready for
+            pickup, blocked off, passable, impassable, on duty, off duty, at large, in custody, at home, at
+            sea, in hospital, out of hospital, in force, in effect, revoked, granted, requested, submitted,
+            scheduled, started, uninstalled, received, answered, unanswered, unfinished, awarded, at
+            customs, in customs, drafted, ready for review, ready for use, ready for collection, ready for
+            delivery, ready for testing, ready for production, ready for approval, ready for release, ready
+            for sale, w toku, w realizacji, w trakcie realizacji, discharged from hospital, discharged from
+            the hospital, connected, disconnected, shortlisted, reproduced, countersigned, written off,
+            advertised, boarding, departed, landed, in surgery, in intensive care, in treatment, recovering,
+            admitted, on the market, under offer, announced, called off, filed, graded, in beta, in alpha,
+            in development, in design, in planning, in training, in quarantine, in arbitration, in
+            mediation, refused, denied, declined, turned down, outstanding, leaking, stuck, stuck in
+            customs, stuck at customs, parked, final, renewed, collapsed, successful, unsuccessful, stalled,
+            concluded, come through, gone to print, broken down, back home, half written, half built, in
+            print, out of print, under legal review, under embargo, under attack, on standby, in the works,
+            in the queue, in quality control, on appeal, in appeal, in probate, in escrow, in arrears, in
+            default, in liquidation, in administration, bankrupt, insolvent, on parole, on bail, on remand,
+            on backorder, on back order, on probation, in remission, in labour, in labor, waitlisted,
+            expelled, grounded, airborne, docked, moored, sunk, salvaged, stranded, derailed, impounded,
+            recalled, backordered, repossessed, foreclosed, evicted, mothballed, disbursed, reimbursed,
+            amortised, proofread, typeset, embargoed, declassified, adjourned, convicted, sentenced,
+            paroled, pardoned, overturned, upheld, enacted, vetoed, hospitalised, hospitalized, sedated,
+            anaesthetised, intubated, stabilised, stabilized, triaged, backlogged, in code review, in
+            staging, in canary, rolled out, hotfixed, patched, unpatched, mitigated, remediated, on fire,
+            flooded, without power, back on, switched on, switched off, turned on, turned off, plugged in,
+            unplugged, charging, jammed, unjammed, clogged, unclogged, blocked up, boarded up, fenced off,
+            cordoned off, snowed in, iced over, sown, planted, harvested, felled, defrosting, defrosted,
+            thawed, stable, unstable, offen, geschlossen, erledigt, aktiv, inaktiv, bezahlt, unbezahlt,
+            storniert, geliefert, versandt, bestellt, repariert, freigegeben, angenommen, aufgehoben,
+            kaputt, in ordnung, in arbeit, in prüfung, reparado, reparada, averiado, averiada, en curso, en
+            revisión, approuvé, approuvée, rejeté, rejetée, envoyé, envoyée, résolu, résolue, réparé,
+            réparée, zatwierdzony, zatwierdzona, zatwierdzone, verfügbar, ausverkauft, genehmigt, abgelehnt,
+            fertig, in bearbeitung, gelöst, behoben, defekt, abierto, abierta, cerrado, cerrada, pendiente,
+            entregado, entregada, enviado, enviada, pagado, pagada, cancelado, cancelada, activo, activa,
+            inactivo, inactiva, disponible, agotado, agotada, aprobado, aprobada, rechazado, rechazada,
+            resuelto, resuelta, terminado, terminada, otwarty, otwarta, otwarte, zamknięty, zamknięta,
+            zamknięte, aktywny, aktywna, aktywne, nieaktywny, nieaktywna, opłacony, opłacona, opłacone,
+            nieopłacony, nieopłacona, nieopłacone, dostarczony, dostarczona, dostarczone, wysłany, wysłana,
+            wysłane, anulowany, anulowana, anulowane, gotowy, gotowa, gotowe, zakończony, zakończona,
+            zakończone, dostępny, dostępna, dostępne, niedostępny, niedostępna, niedostępne, ouvert,
             ouverte, fermé, fermée, livré, livrée, payé, payée, annulé, annulée, expédié, expédiée, terminé,
             terminée, en cours, en attente, actif, inactif
         """,
@@ -418,7 +442,9 @@ PROGRESS = frozenset(
     received answered awarded issued retired deprecated lost won settled accepted granted revoked submitted escalated
     processed verified cleared filled taken placed terminated closed reopened unlocked locked blocked unblocked
     activated reactivated deactivated enabled disabled suspended restored discharged discontinued abandoned scrapped
-    decommissioned lifted reverted fulfilled finalized finalised halted resumed ratified repealed dismissed
+    decommissioned lifted reverted shortlisted reproduced countersigned graded filed refused denied declined renewed
+    announced called turned written landed admitted waitlisted expelled adjourned convicted sentenced overturned upheld
+    enacted vetoed patched mitigated remediated fulfilled finalized finalised halted resumed ratified repealed dismissed
     genehmigt abgelehnt versandt versendet storniert bezahlt geliefert geschlossen gelöst behoben erledigt repariert
     angenommen aufgehoben freigegeben gesperrt entsperrt aprobado aprobada rechazado rechazada enviado enviada
     pagado pagada entregado entregada cancelado cancelada cerrado cerrada resuelto resuelta reparado reparada
@@ -429,7 +455,12 @@ PROGRESS = frozenset(
 )
 # In front of a step that was taken, in German, Spanish, French and Polish too.
 BECOME = frozenset("been wurde wurden worden sido fue été został została zostało zostały".split())
-ENDED = frozenset("arrived failed finished expired started stopped ended closed opened left gone resumed".split())
+ENDED = frozenset(
+    """
+    arrived failed finished expired started stopped ended closed opened left gone resumed departed landed collapsed
+    succeeded stalled concluded come recovered broken sunk docked
+    """.split()
+)
 STATUS_NOUNS = frozenset("status state priority severity level tier plan customer client risk stage phase".split())
 # Keys of records whose values change, and those of records of what happened.
 CHANGING = frozenset(
@@ -459,6 +490,8 @@ REPLACING = (
         """
         superseded succeeded instead rather not switched upgraded downgraded stopped quit ceased finished left
         replaced dropped abandoned handed passed went resigned revoked withdrawn terminated dissolved removed lifted
+        discontinued scrapped abolished axed ditched unsubscribed unfollowed uninstalled withdrew fired dismissed sacked
+        expelled discharged laid
         mehr ya plus już
         """.split()
     )

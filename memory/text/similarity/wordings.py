@@ -32,6 +32,7 @@ FIRST = """
 {s} needs {x} to {r} = {s} can|may not {r:rest} without {x} / without {x}, {s} can|may not {r:rest}
 {r:ing} is allowed = it is allowed|permitted to {r:verbal} / it is not forbidden|prohibited to {r:verbal}
 {r:ing} is forbidden = it is forbidden|prohibited to {r:verbal} / it is not allowed|permitted to {r:verbal}
+you must {r} = it is necessary|mandatory|compulsory|obligatory to {r:verbal}
 {r:ing} is {a} = it is {a:adjective} to {r:rest}
 {r:ing} {x} is {a} = {x} is|are {a:easy} to {r:word}
 {x} {v:third} {y} = we use {x:name} to {v:serving} {y}
@@ -61,7 +62,17 @@ only {y} is accepted in {x} = only {y:cash} is|are accepted|taken in|at {x} / {x
 {x} is late = {x} is|are behind schedule / {x} is|are running late|behind / {x} is|are running behind schedule
 we use {x} for {g} = {g:gerund} is|are done in|using|through {x} / {g:gerund} is|are done with {x:name}
     / we {g:word} using {x}
-{n} {v:doer} at {x} = {n:who} is a|an {v:doer} at {x:name}
+{n} {v:doer} at {x} = {n:who} is a|an {v:doer} at {x:name} / {n:who} works at|for {x:name} as a|an {v:doer}
+{n} prefers {x:gerund} to {y:gerund} = {n:who} would rather {x:verbal} than {y:verbal}
+{n's} {k} is {x} = {n:name} has a|an {k:word} called|named {x:name}
+{r:ing} is forbidden = you|one must not {r:verbal}
+{g} {p} is forbidden = {g:gerund} is forbidden|prohibited {p:object} / {g:gerund} is not allowed|permitted {p:object}
+you must {g:base} = {g:gerundial} is required|mandatory|compulsory|obligatory
+only {x} may enter = entry|admission|access is? for {x:plural} only
+{y} has {v} {x} = there are {v:value} {x:word} in {y:determined}
+{y} contains {x} = there are {x:plural} in {y:determined}
+{x} is open from {v} to {w} = {x's} opening|business hours are from? {v:value} to {w:value}
+    / {x} opens at {v:value} and closes at {w:value}
 {n} studies at {x} = {n:who} is a student at {x:school}
 {x} fears {y} = {x} has|have a fear of {y}
 {x} cycles to {r} = {x:who} rides his|her|their|a bike|bicycle to {r:rest}
@@ -463,6 +474,9 @@ the address of {x} is {y} = can reach {x} at {y:web} / {x} is|are available|reac
 # What a statement of a change says of how it is now; it replaces what was so, and is not what the statement says.
 IMPLIED = """
 {x} is now the {r} = {x:name} took|takes over as the? {r:rest} / {x:name} has taken over as the? {r:rest}
+    / {x:name} took over from {b:name} as the? {r:rest} / {x:name} has taken over from {b:name} as the? {r:rest}
+    / {b:name} handed over to {x:name} as the? {r:rest}
+    / {x:name} became the? {r:word} / {x:name} has become the? {r:word}
 {x} is now in {y} = {x} had to be relocated|moved to {y:rest} / {x} was|were relocated to {y:rest}
     / {x} has|have been relocated to {y:rest}
 {x} is now called {y} = {x} was|were renamed to? {y:word} / {x} has|have been renamed to? {y:word}
@@ -487,6 +501,18 @@ IMPLIED = """
 {x} is now approved = {b:definite} has|have approved {x}
 {x} is no longer {r} = {x} quit|left|resigned from? his|her|their job|post|position|role as {r:rest}
 {x} is now {y} = {x} was|has been? appointed|elected {y:rest} / {x} was|has been? promoted to {y:rest}
+{x} is now a {y} = {x} was|has been? promoted to {y:rest}
+{x's} title is now {y} = {x:name} was|has been? promoted to {y:rest}
+{x's} {a} is now {v} = {x:name} has a new {a:word}, {v:value}
+{x} is now in {y} = {x:name} switched|transferred to {y:determined}
+{x} is now written in {y} = {x} was|has been? rewritten in {y:name}
+{x} now lasts {v} = {x} was|has been? extended|prolonged|lengthened|shortened|cut to {v:lasting}
+    / {x} was|has been? extended|prolonged|lengthened|shortened|cut from {w:value} to {v:lasting}
+    / we|they extended|prolonged|shortened|cut {x:determined} to {v:lasting}
+    / we|they extended|prolonged|shortened|cut {x:determined} from {w:value} to {v:lasting}
+{x} now has {v} = {x} grew|shrank|expanded to {v:amount_of} / {x} has grown|shrunk|expanded to {v:amount_of}
+    / {x} grew|shrank|expanded from {w:value} to {v:amount_of}
+    / {x} has grown|shrunk|expanded from {w:value} to {v:amount_of}
 """
 
 OPPOSITES = dict(

@@ -360,6 +360,15 @@ IDIOMS = {
     tuple(phrase.split()): tuple(meaning.split())
     for meaning, phrases in {
         "rose": "went up, has gone up",
+        "requested": "asked for",
+        "quit": "came off, has come off, was taken off, has been taken off",
+        "requests": "asks for",
+        "request": "ask for",
+        "est": "a lieu, aura lieu",
+        "es": "tiene lugar, tendrá lugar",
+        "jest": "odbywa się, odbędzie się",
+        "cambió": "se ha trasladado, se ha cambiado, se ha movido, se ha aplazado, ha sido aplazada, ha sido aplazado, "
+        "se trasladó, se movió, se cambió, se aplazó, ha sido trasladada, ha sido trasladado",
         "fell": "went down, has gone down",
         "now": "from now on, as of today, as of now, these days",
         "anymore": "any more, any longer",
@@ -1098,7 +1107,7 @@ fund finance
 ignore disregard
 manufacture produce
 dismiss fire sack
-reveal disclose
+reveal disclose divulge
 persuade convince
 injure hurt
 emphasize emphasise stress highlight
@@ -1146,6 +1155,33 @@ update refresh
 lend loan
 invoice bill
 educate teach
+recommend advise
+collaborate cooperate
+compel oblige
+dedicate devote
+deduct subtract
+honour honor
+annoy irritate
+reiterate restate
+practise practice rehearse
+repeal rescind
+waive forgo
+corroborate substantiate
+acquit exonerate
+adorn decorate
+console comfort
+attain achieve
+thrive flourish
+evict eject
+depict portray
+hamper hinder impede
+nag pester
+ratify endorse
+soak drench
+thaw defrost
+tweak adjust
+vomit puke
+weep cry
 """
 NOUNS = """
 flat apartment
@@ -1306,6 +1342,49 @@ dinner supper
 tenant renter
 biscuit cookie
 pram stroller pushchair
+corridor hallway
+brochure leaflet flyer
+eatery restaurant
+earthquake quake
+instructor teacher
+accomplishment achievement
+staircase stairway
+cemetery graveyard
+bucket pail
+spectator viewer
+standpoint viewpoint
+violin fiddle
+dusk nightfall
+dawn daybreak
+sweat perspiration
+rival competitor
+hazard peril
+deadlock impasse stalemate
+foyer lobby
+voter elector
+bravery courage
+microphone mike
+pact treaty
+legacy bequest
+jab vaccination inoculation
+shareholder stockholder
+purchaser buyer
+leader head
+infirmary hospital
+classroom schoolroom
+likelihood probability
+hostility animosity
+ladder stepladder
+motorhome campervan
+leftovers scraps
+bookkeeper accountant
+babysitter sitter
+barrister advocate
+upkeep maintenance
+wholesaler distributor
+lodger boarder
+applicant candidate
+inaccuracy imprecision
 """
 OTHERS = """
 fast quick rapid speedy quickly rapidly swift swiftly
@@ -1319,10 +1398,10 @@ annual yearly annually
 approximately about around roughly circa approx
 frequently often regularly
 immediately instantly straightaway promptly
-usually normally typically
+usually normally typically generally commonly ordinarily
 happy glad pleased delighted
 easy simple
-huge enormous
+huge enormous immense vast
 smart clever intelligent
 rich wealthy
 ill sick unwell
@@ -1581,6 +1660,47 @@ chef vorgesetzter vorgesetzte
 mietet pachtet
 tylko wyłącznie
 codziennie dziennie
+outgoing outbound
+incoming inbound
+slow sluggish
+vacant unoccupied
+optional voluntary
+provisional tentative
+dependable reliable trustworthy
+feasible viable workable
+optimal optimum
+upcoming forthcoming
+unnecessary unneeded needless
+infectious contagious
+nationwide countrywide
+shiny glossy
+talented gifted
+skilled proficient skilful skillful
+shaky wobbly
+unfair unjust
+hardworking industrious diligent
+talkative chatty
+countless innumerable
+candid frank
+nevertheless nonetheless
+especially particularly
+barely hardly scarcely
+apparently seemingly
+furthermore moreover
+lately recently
+absolutely utterly
+deliberately intentionally purposely
+inadvertently unintentionally accidentally
+separately individually
+hastily hurriedly
+constantly continuously
+temporarily provisionally
+rigid stiff
+lengthy protracted
+spotless immaculate
+underwater submerged
+waterproof watertight
+undisputed uncontested
 """
 # What the rules would get wrong: form -> (base, ending).
 IRREGULAR = {
