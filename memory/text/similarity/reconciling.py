@@ -31,7 +31,7 @@ from memory.text.similarity.reading import (
 from memory.text.similarity.statements import Spoken
 from memory.text.similarity.tokens import BITS, Token
 
-METHOD = "words-19"
+METHOD = "words-20"
 # How many places a statement is held against, how many orders stand for one, and how many statements fit nowhere.
 MOST_COMPARED = 64
 MOST_AGREED = 16
