@@ -359,6 +359,8 @@ Ana heads the sleep study|Ana heads the diet study
 Ana's car is a Golf|Ana's bike is a Cube
 The printer is stuck|The courier is stuck in customs
 The bus is boarding|The ferry has departed
+The crate weighs 52 kg gross|The crate weighs 47 kg net
+The table's length is 90 cm folded|The table's length is 160 cm unfolded
 """
 NOW = """
 The elevator is working|The elevator is not working

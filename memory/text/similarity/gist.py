@@ -692,6 +692,7 @@ def _is_limited(value: Sequence[Token]) -> bool:
 LIMITING = frozenset(
     """
     for per if when unless but only except on during by over under above below until with after before in at from
+    gross net empty loaded folded unfolded inside outside each apiece minimum maximum peak off-peak
     """.split()
 )
 
