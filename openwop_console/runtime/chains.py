@@ -36,6 +36,9 @@ PARAMETER = re.compile(r"\{\{\s*params\.([a-zA-Z_][a-zA-Z0-9_-]{0,127})\s*\}\}")
 BEGINNING = re.compile(r"\{\{\s*params\b")
 OPENING = "{{"
 LONGEST = 262_144
+MOST_FILLED = 4_194_304  # characters that the values of all placeholders of a workflow come to
+TOO_MUCH = f"come to more than {MOST_FILLED:,} characters in the workflow"
+MOST_INPUTS = 5_000  # of all nodes of a pack: to check one takes 0.1 ms
 Values = JSONMapping
 Definition = JSONMapping
 OF_THE_HOST = "host-"
@@ -181,6 +184,12 @@ def is_malformed(text: str) -> bool:
     return len(BEGINNING.findall(text)) != len(names_in(text))
 
 
+def _is_too_much(definition: Definition, values: Values) -> bool:
+    """Whether the values come to too much at all placeholders: a value can be long, and be named thousands of times."""
+    lengths = {name: len(_written(value)) for name, value in values.items()}
+    return sum(lengths.get(name, 0) for _, _, text in texts_in(definition) for name in names_in(text)) > MOST_FILLED
+
+
 def problem_of(text: str, values: Values) -> str:
     """Why the text cannot take these values; empty when it can. The length is checked before the text is built."""
     names = names_in(text)
@@ -242,6 +251,9 @@ def _parts(document: JSONMapping) -> list[Artifact]:
 def _problems(tenant_id: UUID, document: JSONMapping) -> Problems:
     """Return (path, problem) pairs that prevent installing a schema-valid pack in this tenant."""
     named = Counter(chain["chainId"] for chain in document["chains"])
+    inputs = sum(len(node.get("inputs", ())) for chain in document["chains"] for node in chain["dag"]["nodes"])
+    if inputs > MOST_INPUTS:
+        return [("$.chains", f"have more than {MOST_INPUTS:,} inputs of nodes together")]
     found: Problems = []
     for at, chain in enumerate(document["chains"]):
         if named[chain["chainId"]] > 1:
@@ -260,17 +272,21 @@ def _of_chain(tenant_id: UUID, chain: JSONMapping) -> Found:
     yield from parameters
     if not parameters:
         definition = workflow_of(chain)
-        for problem in workflows.problems_of(_sample_of(definition)):
+        samples = _samples_for(definition)
+        if _is_too_much(definition, samples):
+            yield ".parameters", f"have defaults that {TOO_MUCH}"
+            return
+        for problem in workflows.problems_of(filled(definition, samples)):
             yield _place(problem["field"]), problem["message"]
         for path, message in _of_placeholders(definition):
             yield _place(path), message
 
 
-def _sample_of(definition: JSONObject) -> JSONObject:
-    """The workflow as a run might fill it in: a parameter has its default, or else a value of its type."""
+def _samples_for(definition: JSONObject) -> JSONObject:
+    """Values with which a run might fill the workflow in: of a parameter its default, or else a value of its type."""
     names = {name for _, _, text in texts_in(definition) for name in names_in(text)}  # declared or not
     typed = {each["name"]: each.get("defaultValue", SAMPLES[each["type"]]) for each in definition["variables"]}
-    return filled(definition, {**dict.fromkeys(names, SAMPLES["string"]), **typed})
+    return {**dict.fromkeys(names, SAMPLES["string"]), **typed}
 
 
 def _why_id_is_taken(tenant_id: UUID, chain_id: str) -> str:
@@ -378,7 +394,9 @@ def input_problems(definition: JSONObject, inputs: JSONObject) -> ErrorList:
 
 
 def _smuggled(definition: JSONObject, values: JSONObject) -> ErrorList:
-    """Errors for inputs that would inject a placeholder or make a text of the workflow too long."""
+    """Errors for inputs that would inject a placeholder or make a text of the workflow, or all of them, too long."""
+    if _is_too_much(definition, values):
+        return [{"field": "inputs", "message": TOO_MUCH}]
     problems = {
         name: problem
         for _, _, text in texts_in(definition)

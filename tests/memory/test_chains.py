@@ -328,6 +328,37 @@ def test_what_would_take_minutes_to_check_is_refused_in_a_moment_and_not_logged(
     assert capfd.readouterr() == ("", "")
 
 
+def test_a_default_that_thousands_of_placeholders_repeat_is_refused_before_it_is_filled_in() -> None:
+    text = proposing.chain_pack(
+        {
+            "parameters": {"type": "object", "properties": {"a": {"type": "string", "default": "x" * 400_000}}},
+            "dag": one_node("vendor.console.compose", {"text": "{{params.a}}" * 30_000}),
+        }
+    )
+    with cpu_within(3):
+        assert refused_at(text) == {"artifact.chains[0].parameters"}
+
+
+def test_an_input_that_thousands_of_placeholders_repeat_is_refused_before_it_is_filled_in() -> None:
+    config = {"text": "{{params.a}}" * 20_000}
+    parameters = {"type": "object", "properties": {"a": {}}, "required": ["a"]}
+    install(changed("dag", one_node("vendor.console.compose", config)) | {"parameters": parameters})
+    with cpu_within(3), pytest.raises(ChainParameterInvalid) as refused:
+        request = RunRequest(CHAIN, inputs={"a": list(range(20_000))})
+        run_operations.create_run(building.scope(), request, now=timezone.now())
+    assert [each["field"] for each in refused.value.details["errors"]] == ["inputs"]
+
+
+def test_a_pack_with_more_inputs_of_nodes_than_are_checked_in_a_second_is_refused() -> None:
+    ports = {f"input{n}": n for n in range(100)}
+    node = {"typeId": "vendor.console.compose", "config": {"text": "x"}, "inputs": ports}
+    nodes = [{"id": f"n{n}", **node} for n in range(100)]
+    dag = {"nodes": nodes, "edges": [{"from": "n0", "to": "n1"}]}
+    chains_of_pack = [{**changed("dag", dag), "chainId": f"private.acme.c{n}"} for n in range(6)]
+    with cpu_within(3):
+        assert refused_at(proposing.chain_pack(*chains_of_pack)) == {"artifact.chains"}
+
+
 def test_parameters_may_have_patterns_as_large_as_forms_of_people_have_them() -> None:
     name = {"type": "string", "pattern": r"^[\p{L}\p{N} _-]{1,200}$"}
     mail = {"type": "string", "pattern": r"^[a-z0-9._%+-]+@[a-z0-9.-]+\.[a-z]{2,}$"}
