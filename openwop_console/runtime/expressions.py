@@ -14,6 +14,7 @@ from typing import Any
 import jmespath
 from jmespath.exceptions import JMESPathError
 from jmespath.functions import Functions, signature
+from jmespath.parser import Parser
 from jmespath.visitor import TreeInterpreter
 
 from memory.host import regexes
@@ -25,6 +26,7 @@ PLACEHOLDER = re.compile(r"\{\{\s*([a-zA-Z_][a-zA-Z0-9_]{0,63})\s*\}\}")
 Values = JSONMapping
 HEAVIEST = 50_000
 HEAVIEST_IN_A_RUN = 2_000_000
+LONGEST_KEPT = 200  # characters of an expression that is kept compiled: one of 2,000 may take 660 KB
 PATIENCE_S = 1.0
 # Exceptions that the libraries raise for an expression or pattern applied to values of the wrong type.
 SENSELESS = (JMESPathError, ArithmeticError, AttributeError, RecursionError, TypeError, ValueError)
@@ -109,12 +111,20 @@ def _readable(expression: object) -> bool:
     return True
 
 
-@lru_cache(maxsize=512)
-def _compiled(expression: str) -> Any:
+def _compiled(expression: Any) -> Any:
+    return _parsed(expression) if len(expression) > LONGEST_KEPT else _kept(expression)
+
+
+def _parsed(expression: str) -> Any:
     try:
         return jmespath.compile(expression)
     except SENSELESS as problem:
         raise BadExpression(str(type(problem).__name__)) from None
+    finally:
+        Parser.purge()  # the library would keep the last 512, however long
+
+
+_kept = lru_cache(maxsize=512)(_parsed)
 
 
 def evaluate(expression: str, values: Values, bounds: Bounds) -> Any:
@@ -129,6 +139,8 @@ def evaluate(expression: str, values: Values, bounds: Bounds) -> Any:
 
 
 def _evaluate(expression: str, values: Values, bounds: Bounds) -> Any:
+    if bounds.clock() > bounds.deadline:  # to compile a long one takes 4 ms
+        raise TooLong
     return _plain(_Bounded(bounds).visit(_compiled(expression).parsed, values))
 
 

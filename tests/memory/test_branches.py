@@ -1,5 +1,6 @@
 """Runs with branches: what may begin, what is skipped, what is tried again, and what ends a run."""
 
+import tracemalloc
 from datetime import timedelta
 from itertools import count
 from typing import Any
@@ -121,6 +122,22 @@ def test_conditions_that_would_take_minutes_to_read_are_refused_in_a_moment() ->
     assert {each["field"] for each in refused.value.details["errors"]} <= {
         f"$.edges[{at}].condition" for at in range(1_000)
     }
+
+
+def test_no_long_expression_is_kept_after_it_was_read() -> None:
+    def read(first: int, last: int) -> None:
+        conditions = [{"type": "expression", "expression": f"a{'[]' * 900}.b{n}"} for n in range(first, last)]
+        edges = [("a", "b", {"condition": condition}) for condition in conditions]
+        workflows.check(graph("many", [noop("a"), noop("b")], *edges))
+
+    read(0, 1)  # what any reading keeps is there
+    tracemalloc.start()
+    try:
+        read(1, 21)
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 2_000_000
 
 
 def test_a_text_too_long_for_the_regular_expression_of_a_condition_fails_the_run_in_a_moment() -> None:
