@@ -1,7 +1,9 @@
 """How much a test tries, and how long what it tries may take."""
 
+import gc
 import os
 import time
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -43,3 +45,17 @@ def _slowness() -> float:
     for _ in range(1_000_000):
         pass
     return max((time.process_time() - began) / USUAL, 1)
+
+
+@contextmanager
+def keeps_less_than(megabytes: float) -> Iterator[None]:
+    """When what is done in it is over, less memory than that is left of what Python has taken for it."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        yield
+        gc.collect()
+        kept = tracemalloc.get_traced_memory()[0] / 1_000_000
+    finally:
+        tracemalloc.stop()
+    assert kept < megabytes, f"{kept:.1f} MB are kept, not {megabytes}"

@@ -15,11 +15,12 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 
 import Stemmer
 
 from memory.text.matching import search_form
+from memory.text.remembered import remembered
 
 LONGEST = 64
 MAX_WORDS = 8
@@ -232,7 +233,7 @@ def without_stop_words(words: Sequence[str], languages: int) -> list[str]:
     return [word for word in words if not _stop_words().get(word, 0) & languages] or list(words)
 
 
-@lru_cache(maxsize=65_536)
+@remembered(65_536)
 def stems_of(word: str, languages: int = ALL) -> dict[str, int]:
     """The different stems of a word, each with the languages in which it is the stem; none of what has digits, of the
     shortest words, and of other scripts."""

@@ -15,7 +15,7 @@ from rs_bpe.bpe import openai
 from memory.text import distillers, token_budget
 from memory.text.distillers import BudgetTooSmall, Distilled, Kept, NothingToKeep, Source
 from memory.text.distillers.sentences import split
-from tests.budgets import tries
+from tests.budgets import keeps_less_than, tries
 
 MORNING = datetime(2026, 3, 1, 8, tzinfo=UTC)
 WORDS = [
@@ -463,6 +463,17 @@ def test_a_text_that_is_too_long_is_left_out_and_never_cut() -> None:
         distillers.distil(sources("x" * 70_000), 100_000)
     with pytest.raises(NothingToKeep):
         distillers.distil(sources("..."), 100)
+
+
+def test_texts_without_spaces_are_not_kept_after_they_were_distilled() -> None:
+    def distil(first: int, last: int) -> None:
+        chance = random.Random(first)
+        signs = [chr(0x4E00 + number) for number in range(20_000)]
+        distillers.distil(sources(*("".join(chance.choices(signs, k=10_000)) for _ in range(first, last))), 100_000)
+
+    distil(0, 1)  # what any distillation keeps is there
+    with keeps_less_than(4):
+        distil(1, 21)
 
 
 def test_a_long_archive_fits_into_one_entry() -> None:

@@ -14,8 +14,8 @@ import django
 import pytest
 
 from memory.text import intentions
-from memory.text.similarity import Reconciliation, Statement, reconcile, reconciling
-from tests.budgets import cpu_within, examples
+from memory.text.similarity import Reconciliation, Statement, reconcile, reconciling, tokens
+from tests.budgets import cpu_within, examples, keeps_less_than
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 WORDS = "apple bridge candle desert engine forest garden hammer island jungle kettle ladder".split()  # noqa: SIM905
@@ -80,6 +80,13 @@ def test_what_is_equal_is_found_among_very_many_that_are_not() -> None:
 def test_a_text_without_end_or_sense_is_compared_in_a_moment(text: str) -> None:
     with cpu_within(3):
         reconcile([Statement(UUID(int=n), f"{text}{end}", START) for n, end in enumerate(("", " x"))])
+
+
+def test_tokens_are_kept_by_how_many_they_are() -> None:
+    with keeps_less_than(100):
+        known, marks = tokens.Tokens(), "\u0301"
+        for number in range(2_000):
+            known[f"{number}{marks * 400}"]
 
 
 def test_a_word_of_any_length_and_ending_is_read() -> None:

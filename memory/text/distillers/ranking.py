@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +22,7 @@ import numpy as np
 from memory.text import patterns, search_words
 from memory.text.distillers.sentences import is_block, split
 from memory.text.intentions import verbs
+from memory.text.remembered import remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,7 +347,7 @@ def wording(sentence: str) -> Wording:
     return Wording(tuple(terms), tuple(guard), numbers, len(NAMES.findall(sentence)), reacts, *counts[:8])
 
 
-@lru_cache(maxsize=131_072)
+@remembered(32_768)
 def _classify(word: str) -> Known:
     number = any(map(str.isdigit, word))
     place = next((place for words, place in CLASSES if word in words), -1)

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
+
+from memory.text.remembered import remembered
 
 # ruff: noqa: SIM905 -- a list of words is read as words, without quotes
 ACTIONS = frozenset(
@@ -185,7 +186,7 @@ UNCUT = {"note": "note", "notes": "note", "customs": "customs", "goods": "goods"
 VOWEL = re.compile(r"[aeiouy]")
 
 
-@lru_cache(maxsize=16_384)
+@remembered(16_384)
 def stem(word: str) -> str:
     """The part of an English word that its forms share: clears, cleared and clear are one."""
     if word in BASES:

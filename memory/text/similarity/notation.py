@@ -9,8 +9,8 @@ Works on the tokens of a statement: "1,200,000", "1 200 000" and "1.2 million" b
 import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from functools import lru_cache
 
+from memory.text.remembered import remembered
 from memory.text.similarity import values
 from memory.text.similarity.tokens import (
     BREAKING,
@@ -147,7 +147,7 @@ def _and_a_half(number: Decimal, end: int, tokens: Sequence[Token]) -> tuple[Dec
     return (number + Decimal("0.5"), end + 3) if half else (number, end)
 
 
-@lru_cache(maxsize=KEPT_NUMBERS)
+@remembered(KEPT_NUMBERS)
 def _plain_number(text: str) -> Decimal | None:
     """The number in digits, or that of a "k"; None for anything else."""
     word = text.removesuffix("k").replace("−", "-")

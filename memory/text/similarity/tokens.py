@@ -14,11 +14,12 @@ from functools import lru_cache
 
 from memory.text import patterns
 from memory.text.encodings import bare
+from memory.text.remembered import LONGEST, remembered
 from memory.text.similarity import values, wordings, words
 from memory.text.similarity.spelling import spelled
 from memory.text.similarity.words import CANONICAL
 
-KEPT_CHUNKS = 200_000
+KEPT_CHUNKS = 200_000  # or fewer, of more than one token
 KEPT_WORDS = 50_000
 BITS = (1 << 64) - 1
 
@@ -164,12 +165,18 @@ def salt_of(text: str) -> int:
 
 
 class Tokens(dict[str, tuple[Token, ...]]):
-    """The tokens of each run of non-space characters, worked out once."""
+    """The tokens of each run of non-space characters, worked out once. 64 KB of signs are one such run, and 10 MB of
+    tokens: how many chunks are kept depends on their sizes."""
+
+    _kept = 0
 
     def __missing__(self, chunk: str) -> tuple[Token, ...]:
-        if len(self) >= KEPT_CHUNKS:
+        found = tuple(_of_chunk(chunk))
+        self._kept += max(len(found), 1) + len(chunk) // LONGEST
+        if self._kept > KEPT_CHUNKS:
             self.clear()
-        found = self[chunk] = tuple(_of_chunk(chunk))
+            self._kept = 0
+        self[chunk] = found
         return found
 
     def split(self, text: str) -> list[Token]:
@@ -347,7 +354,7 @@ def _compound(text: str) -> list[str]:
     return parts if plain and not named else []
 
 
-@lru_cache(maxsize=KEPT_WORDS)
+@remembered(KEPT_WORDS)
 def meant_by(slip: str) -> tuple[Token, ...]:
     """The words of which it may be a slip."""
     return tuple(_of_piece(word, 0)[0] for word in words.meant_by(slip))
@@ -400,7 +407,7 @@ def leading(token: Token) -> Token:
     return Token(token.raw, token.raw, 0, number, STOP | PREPOSITION | BINDS | token.kind & BREAKING)
 
 
-@lru_cache(maxsize=KEPT_WORDS)
+@remembered(KEPT_WORDS)
 def _word(text: str, capital: int) -> Token:
     base = CANONICAL.get(text) or words.american(text)
     if base in values.WEEKDAYS or base in values.MONTHS:
