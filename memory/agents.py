@@ -20,7 +20,7 @@ from memory import adapter, artifact_stops, commitments, passes, redaction
 from memory.adapter.console import AgentUse
 from memory.host import access, audit, proposal_links, registrations, registry, sql
 from memory.host.errors import Conflict, Forbidden, NotFound, PackPeerDependencyMissing, Unprocessable
-from memory.host.json_schemas import errors_in, requirement, validator_of
+from memory.host.json_schemas import errors_in, place_of, requirement, validator_of
 from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.models import ArtifactKind, Installation
 from memory.host.registry import Artifact, Installer, Problems
@@ -169,7 +169,7 @@ def _validator() -> Draft202012Validator:
 
 def _problems_of(problem: ValidationError) -> list[tuple[str, str]]:
     """Where it is, and what the schema wanted, in words; of the value nothing is said."""
-    place = problem.json_path.removeprefix("$").removeprefix(".")
+    place = place_of(problem).removeprefix("$").removeprefix(".")
     if problem.validator == "required":
         missing = [name for name in problem.validator_value if name not in problem.instance]
         return [(_under(place, name), "is required") for name in missing]

@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator
 
 from memory.host import http, registry
 from memory.host.errors import Invalid, TooLarge, Unprocessable
-from memory.host.json_schemas import errors_in, requirement, validator_of
+from memory.host.json_schemas import errors_in, missing_at, place_of, requirement, validator_of
 from memory.host.json_types import JSONObject
 from memory.host.registry import Artifact, Installer
 from memory.text.matching import texts_in
@@ -141,9 +141,7 @@ def _against_schema(kind: str, document: JSONObject) -> list[tuple[str, str]]:
     """The schema's problems as (path, message) pairs, one per path and keyword; a missing member has a path too."""
     found: dict[tuple[str, str], str] = {}
     for problem in errors_in(_validator(kind), document):
-        missing = problem.validator == "required"
-        names = [name for name in problem.validator_value if name not in problem.instance] if missing else []
-        paths = [f"{problem.json_path}.{name}" for name in names] or [problem.json_path]
+        paths = missing_at(problem) if problem.validator == "required" else [place_of(problem)]
         found |= {(path, str(problem.validator)): requirement(problem) for path in paths}
     return [(path, message) for (path, _), message in sorted(found.items())]
 

@@ -30,6 +30,7 @@ UNEVALUATED = {"unevaluatedItems", "unevaluatedProperties"}
 NOT_OFFERED = {"patternProperties"} | UNEVALUATED | REFERENCES
 # Of a schema, which a run may bring: to check one takes 0.2 ms for each object.
 MOST_OBJECTS = 1_000
+LONGEST_WORDS = 500  # characters of the place and of the requirement that a problem names; names have no bound
 NOTHING_OUTSIDE: Registry[object] = Registry()
 
 
@@ -67,7 +68,9 @@ def _in_time(keyword: Keyword) -> Keyword:
     def checked(*given: Any) -> Iterator[ValidationError]:
         if time.thread_time() > _deadline.get():
             raise _TooMuchWork
-        yield from keyword(*given) or ()
+        for problem in islice(keyword(*given) or (), MOST_PROBLEMS):
+            problem.message, problem.args = "", ()  # it quotes the value, for each of a thousand alternatives
+            yield problem
 
     return checked
 
@@ -125,7 +128,7 @@ def problems(schema: JSONObject, value: object, *, field: str) -> list[dict[str,
         return [{"field": field, "message": TOO_MUCH_WORK}]
     finally:
         _deadline.reset(until)
-    return [{"field": field + each["field"][1:], "message": each["message"]} for each in found]
+    return [{"field": _cut(field + each["field"][1:]), "message": each["message"]} for each in found]
 
 
 def config_problems(schema: JSONObject, node: JSONMapping) -> list[tuple[str, str]]:
@@ -134,42 +137,72 @@ def config_problems(schema: JSONObject, node: JSONMapping) -> list[tuple[str, st
 
 
 def described(found: Iterable[ValidationError]) -> list[dict[str, str]]:
-    """Validation errors sorted by path, without duplicates; a missing member is reported at its own path."""
-    messages = {pair: None for problem in found for pair in _described(problem)}
-    return [{"field": path, "message": message} for path, message in sorted(messages)]
+    """The first MOST_PROBLEMS validation errors, sorted by path, without duplicates; a missing member is reported at
+    its own path."""
+    messages: dict[tuple[str, str], None] = {}
+    for problem in found:
+        messages |= dict.fromkeys(_described(problem))
+        if len(messages) >= MOST_PROBLEMS:
+            break
+    return [{"field": path, "message": message} for path, message in sorted(islice(messages, MOST_PROBLEMS))]
 
 
 def _described(problem: ValidationError) -> list[tuple[str, str]]:
     if problem.validator == "required":
-        missing = [name for name in problem.validator_value if name not in problem.instance]
-        return [(f"{problem.json_path}.{name}", "is required") for name in missing]
+        return [(place, "is required") for place in missing_at(problem)]
     known = problem.schema.get("properties") if isinstance(problem.schema, dict) else None
     if problem.validator == "additionalProperties" and known:
-        return [(problem.json_path, f"has a member other than {', '.join(known)}")]
-    return [(problem.json_path, requirement(problem))]
+        return [(place_of(problem), _cut(f"has a member other than {_listed(known)}"))]
+    return [(place_of(problem), requirement(problem))]
+
+
+def place_of(problem: ValidationError) -> str:
+    """The path of what violates the schema, or as much of it as is told."""
+    return _cut(problem.json_path)
+
+
+def missing_at(problem: ValidationError) -> list[str]:
+    """The paths of the first MOST_PROBLEMS members that a ``required`` misses."""
+    place = place_of(problem)
+    missing = (name for name in problem.validator_value if name not in problem.instance)
+    return [_cut(f"{place}.{name}") for name in islice(missing, MOST_PROBLEMS)]
+
+
+def _cut(words: str) -> str:
+    return words if len(words) <= LONGEST_WORDS else f"{words[: LONGEST_WORDS - 1]}…"
 
 
 def requirement(problem: ValidationError) -> str:
     """The schema's requirement in words, without the value."""
-    wanted = problem.validator_value
-    sentences = {
-        "required": "is required",
-        "additionalProperties": "has a member that is not known here",
-        "type": f"must be of type {wanted}",
-        "enum": f"must be one of {', '.join(map(str, wanted))}" if problem.validator == "enum" else "",
-        "pattern": "has a form that is not allowed",
-        "const": f"must be {wanted!r}" if isinstance(wanted, str) else "has another value than it must",
-        "oneOf": "must match exactly one of the allowed forms",
-        "anyOf": "must match one of the allowed forms",
-        "not": "is not offered by this host",
-        "uniqueItems": "names something twice",
-        "minItems": "is empty" if wanted == 1 else f"has fewer than {wanted} items",
-        "minimum": f"is less than {wanted}",
-        "maximum": f"is more than {wanted}",
-        "maxProperties": f"has more than {wanted} members",
-        "maxLength": f"is longer than {wanted} characters",
-        "minLength": "is empty" if wanted == 1 else f"is shorter than {wanted} characters",
-        "maxItems": f"has more than {wanted} items",
-        "format": f"is not a {wanted}",
-    }
-    return sentences.get(str(problem.validator), f"does not satisfy {problem.validator}")
+    keyword, wanted = str(problem.validator), problem.validator_value
+    if keyword == "enum":
+        return _cut(f"must be one of {_listed(wanted)}")
+    if keyword == "const":
+        return _cut(f"must be {wanted!r}") if isinstance(wanted, str) else "has another value than it must"
+    if keyword in ("minItems", "minLength") and wanted == 1:
+        return "is empty"
+    return _cut(REQUIREMENTS.get(keyword, f"does not satisfy {keyword}").format(wanted))
+
+
+REQUIREMENTS = {
+    "required": "is required",
+    "additionalProperties": "has a member that is not known here",
+    "type": "must be of type {}",
+    "pattern": "has a form that is not allowed",
+    "oneOf": "must match exactly one of the allowed forms",
+    "anyOf": "must match one of the allowed forms",
+    "not": "is not offered by this host",
+    "uniqueItems": "names something twice",
+    "minItems": "has fewer than {} items",
+    "minimum": "is less than {}",
+    "maximum": "is more than {}",
+    "maxProperties": "has more than {} members",
+    "maxLength": "is longer than {} characters",
+    "minLength": "is shorter than {} characters",
+    "maxItems": "has more than {} items",
+    "format": "is not a {}",
+}
+
+
+def _listed(names: Iterable[object]) -> str:
+    return ", ".join(map(str, islice(names, LONGEST_WORDS)))

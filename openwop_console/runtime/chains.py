@@ -22,6 +22,7 @@ Chain = JSONMapping
 TELLS = ("chainId", "version", "parameters", "outputs", "capabilities")
 PLAIN_ID = re.compile(r"[a-z][a-z0-9_-]*")
 LONGEST_ID = 128
+LONGEST_NAME = 128  # of a member, in the paths of all texts in it
 APART = 200
 PORTS = frozenset({"static", "variable", "connection", "expression"})
 TYPES = {
@@ -162,16 +163,20 @@ def texts_in(definition: Definition) -> Iterator[tuple[str, str, str]]:
         for path, text in _texts(node["config"], f"$.nodes[{at}].config"):
             yield path, node["typeId"], text
         for name, port in node["inputs"].items():
+            path = f"$.nodes[{at}].inputs.{name[:LONGEST_NAME]}"
             for _, text in _texts(port, ""):
-                yield f"$.nodes[{at}].inputs.{name}", "", text
+                yield path, "", text
 
 
 def _texts(value: object, path: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, str):
         yield path, value
-    members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for name, member in members:
-        yield from _texts(member, f"{path}.{name}" if isinstance(value, dict) else f"{path}[{name}]")
+    elif isinstance(value, dict):
+        for name, member in value.items():
+            yield from _texts(member, f"{path}.{name[:LONGEST_NAME]}")
+    elif isinstance(value, list):
+        for at, member in enumerate(value):
+            yield from _texts(member, f"{path}[{at}]")
 
 
 def names_in(text: str) -> list[str]:

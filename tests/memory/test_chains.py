@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from memory.forget import execution
-from memory.host import event_log, ids, registry, runs, vault
+from memory.host import event_log, ids, json_schemas, registry, runs, vault
 from memory.host.errors import ChainParameterInvalid, Conflict, Invalid, Unprocessable, WorkflowNotFound
 from memory.host.models import ArtifactKind, Definition, Run
 from openwop_console.runtime import chains, replay, run_operations, schedules, workflows
@@ -19,7 +19,7 @@ from openwop_console.runtime.replay import ForkRequest
 from openwop_console.runtime.run_operations import RunRequest
 from proposals import lifecycle, review
 from tests import building, proposing
-from tests.budgets import cpu_within
+from tests.budgets import cpu_within, keeps_less_than
 from tests.conformance import schemas
 
 pytestmark = pytest.mark.django_db
@@ -326,6 +326,41 @@ def test_what_would_take_minutes_to_check_is_refused_in_a_moment_and_not_logged(
     with cpu_within(4):
         assert refused_at(text) == {field}
     assert capfd.readouterr() == ("", "")
+
+
+TEN_THOUSAND = [f"{number:05}" for number in range(10_000)]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"additionalProperties": {"required": TEN_THOUSAND}, "default": {"k" * 50_000: {}}},
+        {"additionalProperties": {"items": {"type": "string"}}, "default": {"k" * 400_000: [1] * 100_000}},
+        {"dependentRequired": {"a": [*TEN_THOUSAND, *map(str, range(60_000))]}, "default": {"a": 1}},
+        {"items": {"enum": TEN_THOUSAND}, "default": [0] * 1_000},
+    ],
+    ids=["missing members", "a long name", "dependencies", "values"],
+)
+def test_problems_of_a_schema_and_a_value_come_to_few_words(schema: dict[str, Any]) -> None:
+    with cpu_within(4), pytest.raises(Unprocessable) as refused:
+        proposing.propose(text=proposing.chain_pack(changed("parameters.properties.days", schema)), kind=KIND)
+    assert len(json.dumps(refused.value.details)) < 100_000
+
+
+def test_no_value_is_quoted_for_each_of_a_thousand_alternatives() -> None:
+    schema = {"anyOf": [{"type": "integer"}] * 900, "type": "string"}
+    errors = json_schemas.errors_in(json_schemas._Validator(schema), "Ж" * 200_000)
+    with keeps_less_than(20):
+        held = list(errors)
+    assert [each.validator for each in held] == ["anyOf"]
+
+
+def test_the_path_of_each_text_in_a_config_is_short() -> None:
+    config = {"k" * 450_000: [""] * 130_000}
+    with cpu_within(3):
+        assert refused_at(proposing.chain_pack(changed("dag", one_node("vendor.console.compose", config)))) == {
+            "artifact.chains[0].dag.nodes[0].config"
+        }
 
 
 def test_a_default_that_thousands_of_placeholders_repeat_is_refused_before_it_is_filled_in() -> None:
