@@ -6,7 +6,6 @@ after the change.
 """
 
 import json
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -29,6 +28,7 @@ from proposals.summaries import PLACEHOLDER
 USES_SHOWN = 20
 REFS_NAMED = 3
 PEERS = "peerDependencies"
+MOST_RENDERED = 262_144  # characters of a prompt
 RUNS, EVENTS = 3, 500  # the source runs that are read, and the events of each
 
 
@@ -347,7 +347,8 @@ class Rendering:
 def rendering_of(scope: TenantScope, proposal: Proposal, old: str, new: str) -> Rendering | None:
     """Render old and new template with a source run's inputs.
 
-    None for another kind, without ``runs:read`` and ``memory:read``, and when no source run used the template.
+    None for another kind, without ``runs:read`` and ``memory:read``, when no source run used the template, and when
+    one of them comes to more than ``MOST_RENDERED`` characters.
     """
     if proposal.kind != Kind.PROMPT_TEMPLATE or not (scope.can("runs:read") and scope.can("memory:read")):
         return None
@@ -355,8 +356,11 @@ def rendering_of(scope: TenantScope, proposal: Proposal, old: str, new: str) -> 
     for source in runs_of(proposal)[:RUNS]:
         if source.run and (found := _inputs_of(source.run, name)):
             node_id, inputs = found
-            before, after = (_filled(text, inputs).splitlines() for text in (old, new))
-            return Rendering(ids.wire("run", source.run.id), node_id, differences.diff_lines(before, after))
+            before, after = (_filled(text, inputs) for text in (old, new))
+            if before is None or after is None:
+                return None
+            diff = differences.diff_lines(before.splitlines(), after.splitlines())
+            return Rendering(ids.wire("run", source.run.id), node_id, diff)
     return None
 
 
@@ -368,11 +372,11 @@ def _inputs_of(run: Run, name: str) -> tuple[str, Mapping[str, object]] | None:
     return next(((node, inputs) for node, inputs in used if inputs is not None), None)
 
 
-def _filled(text: str, inputs: Mapping[str, object]) -> str:
-    """The template's text with its placeholders filled; one without a value stays as it is."""
+def _filled(text: str, inputs: Mapping[str, object]) -> str | None:
+    """The template's text with its placeholders filled; one without a value stays as it is. None when the values are
+    too long, which may each be named thousands of times."""
     template = str(json.loads(text).get("text", "")) if text else ""
-
-    def value_of(match: re.Match[str]) -> str:
-        return str(inputs.get(match[1], match[0]))
-
-    return PLACEHOLDER.sub(value_of, template)
+    written = {name: str(inputs[name]) for name in set(PLACEHOLDER.findall(template)) & inputs.keys()}
+    if sum(len(written.get(name, "")) for name in PLACEHOLDER.findall(template)) > MOST_RENDERED:
+        return None
+    return PLACEHOLDER.sub(lambda match: written.get(match[1], match[0]), template)

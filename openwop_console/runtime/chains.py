@@ -16,6 +16,7 @@ from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.models import ArtifactKind, Installation, Run
 from memory.host.registry import Artifact, Installer, Problems
 from openwop_console.runtime import workflows
+from openwop_console.runtime.expressions import MOST_FILLED
 from openwop_console.runtime.workflows import MARK, ErrorList
 
 Chain = JSONMapping
@@ -37,7 +38,6 @@ PARAMETER = re.compile(r"\{\{\s*params\.([a-zA-Z_][a-zA-Z0-9_-]{0,127})\s*\}\}")
 BEGINNING = re.compile(r"\{\{\s*params\b")
 OPENING = "{{"
 LONGEST = 262_144
-MOST_FILLED = 4_194_304  # characters that the values of all placeholders of a workflow come to
 TOO_MUCH = f"come to more than {MOST_FILLED:,} characters in the workflow"
 MOST_INPUTS = 5_000  # of all nodes of a pack: to check one takes 0.1 ms
 Values = JSONMapping

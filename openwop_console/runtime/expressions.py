@@ -24,6 +24,7 @@ from memory.text.storable import UNSTORABLE
 
 PLACEHOLDER = re.compile(r"\{\{\s*([a-zA-Z_][a-zA-Z0-9_]{0,63})\s*\}\}")
 Values = JSONMapping
+MOST_FILLED = 4_194_304  # characters that the values of all placeholders of a node, or of a chain, come to
 HEAVIEST = 50_000
 HEAVIEST_IN_A_RUN = 2_000_000
 LONGEST_KEPT = 200  # characters of an expression that is kept compiled: one of 2,000 may take 660 KB
@@ -326,23 +327,45 @@ def evaluate_until(expression: str, values: Values, deadline: float) -> object:
 
 
 def fill(template: str, values: Mapping[str, object]) -> str:
-    """Replace each ``{{name}}`` in ``template``; raise NodeFailure for a name without a value."""
-
-    def value_of(match: re.Match[str]) -> str:
-        if match[1] not in values:
-            raise NodeFailure("prompt_variable_unresolved", f"The placeholder {match[1]!r} has no value.")
-        return str(values[match[1]])
-
-    return PLACEHOLDER.sub(value_of, template)
+    """Replace each ``{{name}}`` in ``template``; raise NodeFailure for a name without a value, and for values that come
+    to more than ``MOST_FILLED``."""
+    return _Filling(values).fill(template)
 
 
 def fill_json(template: object, values: Mapping[str, object]) -> Any:
     """``fill`` every string of a JSON value; a string that is only a placeholder becomes the value with its type."""
-    if isinstance(template, dict):
-        return {name: fill_json(each, values) for name, each in template.items()}
-    if isinstance(template, list):
-        return [fill_json(each, values) for each in template]
-    if not isinstance(template, str):
-        return template
-    alone = PLACEHOLDER.fullmatch(template)
-    return values[alone[1]] if alone and alone[1] in values else fill(template, values)
+    return _Filling(values).fill_json(template)
+
+
+class _Filling:
+    """Fills in values and counts their characters: one value can be long, and be named thousands of times."""
+
+    def __init__(self, values: Mapping[str, object]) -> None:
+        self._values = values
+        self._left = MOST_FILLED
+
+    def fill(self, template: str) -> str:
+        return PLACEHOLDER.sub(lambda match: self._written(match[1]), template)
+
+    def fill_json(self, template: object) -> Any:
+        if isinstance(template, dict):
+            return {name: self.fill_json(each) for name, each in template.items()}
+        if isinstance(template, list):
+            return [self.fill_json(each) for each in template]
+        if not isinstance(template, str):
+            return template
+        alone = PLACEHOLDER.fullmatch(template)
+        if alone and alone[1] in self._values:
+            self._written(alone[1])
+            return self._values[alone[1]]
+        return self.fill(template)
+
+    def _written(self, name: str) -> str:
+        if name not in self._values:
+            raise NodeFailure("prompt_variable_unresolved", f"The placeholder {name!r} has no value.")
+        written = str(self._values[name])
+        self._left -= len(written)
+        if self._left < 0:
+            message = f"The values of the placeholders come to more than {MOST_FILLED:,} characters."
+            raise NodeFailure("text_too_long", message, final=True)
+        return written

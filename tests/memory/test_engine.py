@@ -21,6 +21,7 @@ from openwop_console.runtime import engine, graph, interrupt_answers, run_operat
 from openwop_console.runtime.models import Step
 from openwop_console.runtime.run_operations import RunRequest
 from tests import building
+from tests.budgets import cpu_within
 from tests.building import types_of
 from tests.fixtures_queue import Drain
 
@@ -58,6 +59,16 @@ def test_values_flow_from_inputs_and_nodes_into_memory() -> None:
     acme = building.scope()
     assert building.execute(acme, "flow", ticket="T-1").status == "completed"
     assert building.contents(acme, "acme/triage") == ["Ticket T-1 is urgent"]
+
+
+def test_a_text_that_its_placeholders_would_make_too_long_fails_its_node_in_a_moment() -> None:
+    compose = building.node("compose", "vendor.console.compose", {"text": "{{ticket}}" * 10_000})
+    compose["inputs"] = {"ticket": {"type": "variable", "variableName": "ticket"}}
+    building.install("acme", building.definition("flow", compose))
+    with cpu_within(3):
+        run = building.execute(building.scope(), "flow", ticket="x" * 100_000)
+    assert (run.status, run.error["code"]) == ("failed", "text_too_long")
+    assert building.execute(building.scope(), "flow", ticket="T-1").status == "completed"
 
 
 def test_a_node_that_fails_takes_its_effects_with_it_and_the_run_says_why() -> None:

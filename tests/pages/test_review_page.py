@@ -22,6 +22,7 @@ from proposals.comments import Spot
 from proposals.drafts import Change
 from proposals.models import Comment, Gate, Proposal, Vote
 from tests import building, proposing
+from tests.budgets import cpu_within
 from tests.pages.conftest import HTMX, SignIn, body_of
 from tests.proposing import page_of
 
@@ -786,6 +787,17 @@ def test_a_prompt_is_filled_in_by_a_source_run_before_and_after(ada: Client, sig
     assert lines == ["Summarise parcel 7 is late in two sentences.", "Summarise parcel 7 is late in one sentence."]
     bare = proposing.propose(text=proposing.artifact(version="1.2.0"))
     assert 'id="rendered-head"' not in body_of(ada.get(page_of(bare)))
+
+
+def test_a_prompt_that_a_source_run_would_make_too_long_is_not_filled_in(ada: Client) -> None:
+    proposing.applied(text=proposing.artifact(version="1.0.0", text="Summarise {{ticket}} in two sentences."))
+    node = building.node("say", "vendor.console.compose", {"template": "triage.summary"})
+    building.install("acme", building.definition("says", node | {"inputs": {"ticket": building.from_input("ticket")}}))
+    run = building.execute(building.scope(), "says", ticket="parcel 7 is late " * 3_000)
+    text = proposing.artifact(version="1.1.0", text="{{ticket}}" * 6_000)
+    made = proposing.propose(text=text, source_run_ids=(ids.wire("run", run.id),))
+    with cpu_within(3):
+        assert 'id="rendered-head"' not in body_of(ada.get(page_of(made)))
 
 
 # What production gains and loses
