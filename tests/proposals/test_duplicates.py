@@ -209,3 +209,15 @@ def test_what_is_known_of_texts_is_bounded_and_forgotten_ones_are_read_again(mon
     assert len(known._facts) == 2
     nearly = LONG.replace("on call", "on duty")
     assert proposed(templateId="desk", text=nearly).duplicate_of == first.installed_ref
+
+
+def test_of_long_texts_the_newest_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(duplicates, "MOST_READ", 300)
+    proposed(templateId="old", text=LONG)
+    newer = proposed(templateId="new", text=" ".join(reversed(LONG.split())))
+    assert proposed(templateId="desk", text=LONG.replace("on call", "on duty")).duplicate_of is None
+    nearly = " ".join(reversed(LONG.replace("on call", "on duty").split()))
+    lifecycle.reject(
+        building.scope(role="reviewer"), Proposal.objects.of(newer.tenant_id).latest("id").id, now=timezone.now()
+    )
+    assert proposed(templateId="desk", text=nearly).duplicate_of == ids.wire("prop", newer.id)
