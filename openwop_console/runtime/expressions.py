@@ -112,7 +112,9 @@ def _readable(expression: object) -> bool:
     return True
 
 
-def _compiled(expression: Any) -> Any:
+def _compiled(expression: object) -> Any:
+    if not isinstance(expression, str):
+        raise BadExpression("not a text")
     return _parsed(expression) if len(expression) > LONGEST_KEPT else _kept(expression)
 
 
