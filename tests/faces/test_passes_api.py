@@ -150,6 +150,7 @@ def test_a_stopped_pass_is_run_again_by_hand_and_a_finished_one_is_not(
         "pass_cancelled",
     )
     assert send(client, "POST", f"{URL}/{first['id']}/stop", **headers).status_code == 409
+    drain()
     second = send(client, "POST", f"{URL}/{first['id']}/again", **headers)
     assert second.status_code == 202
     drain()

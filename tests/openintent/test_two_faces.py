@@ -224,6 +224,20 @@ def test_a_run_that_writes_there_fails_with_a_code_and_nothing_is_written(memory
 
 
 @pytest.mark.django_db
+def test_a_key_bound_to_an_agent_reads_no_namespace_that_a_coordinator_of_its_task_closes() -> None:
+    owner, now = building.scope(), timezone.now()
+    made = remember(tier=Tier.SEMANTIC, namespace="prices")
+    intent = f"intent_{work.intents.create_intent(owner, NewIntent('Invoices'), actor='chief', now=now).id.hex}"
+    work.tasks.create_task(owner, NewTask(intent, "fetch", assigned_agent=OTHER), actor="chief", now=now)
+    bound = building.scope(role="agent", agents=(OTHER,))
+    assert tenancy.memory_scope(bound, "openintent/semantic/prices")
+    rails = NewCoordinator(intent, "chief", {"allowed_semantic_namespaces": ["stock"]})
+    work.coordinators.create_coordinator(owner, rails, actor="chief", now=now)
+    assert tenancy.memory_scope(bound, "openintent/semantic/prices") is None
+    assert adapter.console.find_entry(bound, made.id, now=now) is None
+
+
+@pytest.mark.django_db
 def test_a_key_bound_to_an_agent_resolves_no_ref_of_another() -> None:
     mine, theirs = remember(), remember(agent=OTHER)
     bound = building.scope(role="agent", agents=(OWN,))

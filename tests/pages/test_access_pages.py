@@ -198,6 +198,7 @@ def test_an_agent_is_connected_with_a_key_that_the_page_makes(ada: Client, sign_
     found = re.search(r"export OPENWOP_URL=(\S+)\nexport OPENWOP_API_KEY=(\S+)</pre>", made)
     assert found, made
     assert found[1] == "http://testserver"
+    assert f'data-copy="{found[2]}"' in made
     note = {"memoryRef": "notes", "content": "hello", "origin": {"system": "x", "node": "plan"}}
     headers = {"authorization": f"Bearer {found[2]}"}
     wrote = Client().post("/v1/host/console/memory", note, content_type="application/json", headers=headers)

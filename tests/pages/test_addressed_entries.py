@@ -66,6 +66,8 @@ def test_the_list_says_tier_namespace_key_version_and_what_is_special(ada: Clien
         assert word in shown, word
     assert "<bdi>invoices</bdi>&nbsp;/&nbsp;<bdi>progress</bdi>" in shown
     assert "sealed" not in shown.split("<tbody>")[1]
+    remember(key="usual")
+    assert "normal priority" not in body_of(ada.get("/memory"))
 
 
 def test_the_list_shows_a_value_in_words_and_what_is_not_one_as_it_is_stored(ada: Client) -> None:

@@ -142,6 +142,7 @@ def test_a_pass_is_asked_for_watched_and_told_of_with_what_went_in_and_came_out(
     assert "<html" not in body_of(polled)
     shown = page(ada, "/consolidation")
     assert "4 → 3" in shown
+    assert "in progress" not in shown
     assert "75 %" in shown
     assert standing(1, 1, 1, "passes") in shown
 

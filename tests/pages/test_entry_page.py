@@ -2,6 +2,7 @@
 
 import html
 import json
+import re
 from datetime import timedelta
 from unittest import mock
 
@@ -39,6 +40,18 @@ def written(**options: object) -> str:
     owner = building.scope()
     run = building.open_run(owner)
     return ids.wire("mem", building.write(owner, run, "content", **options).id)  # type: ignore[arg-type]
+
+
+def test_the_table_of_the_events_around_a_write_says_which_are_of_a_node(ada: Client) -> None:
+    shown = page(ada, building.remember("acme", "x").entries[0])
+    rows = re.findall(r'<td class="num">\d+</td><td>([^<]+)</td><td><a [^>]*>([^<]+)</a>', shown)
+    assert {event.split()[0]: lane for lane, event in rows} == {
+        "run.started": "no node (host)",
+        "node.started": "node",
+        "memory.written": "node",
+        "node.completed": "node",
+        "run.completed": "no node (host)",
+    }
 
 
 def test_the_verdict_names_the_node_and_leads_to_its_write_in_the_trail(ada: Client) -> None:
@@ -281,6 +294,7 @@ def test_an_entry_and_the_archive_it_went_into_lead_to_each_other(ada: Client) -
     assert NOT_DERIVED not in of_text
     assert f"/archives/{arc_id}" in of_text
     assert all(f"/memory/{ids.wire('mem', each)}" in of_text for each in sources)
+    assert f"text of this archive, {made.state}" in page(ada, text_id)
     of_source = derived_part(ada, ids.wire("mem", sources[0]))
     assert NOT_DERIVED not in of_source
     assert f"/archives/{arc_id}" in of_source

@@ -28,6 +28,7 @@ from memory.views.agents import PARTS
 from memory.workspace import FileDraft
 from openwop_console.runtime import replay
 from openwop_console.runtime.replay import ForkRequest
+from proposals.models import Proposal
 from tests import archiving, building, peopled, proposing
 from tests.faces.test_query_parameters import page_routes, sample
 from tests.memory.test_transfers import line
@@ -126,6 +127,12 @@ CONNECTED = {f"/{each}" for each in ["agents", "archives", "commitments", "conso
 CONNECTED |= {f"/{each}" for each in ["memory", "namespaces", "proposals", "runs", "workspace"]}
 EMPTY_LINK = re.compile(r'<a class="button" href="([^"]+)"')
 FORMS = ["/memory/views", "/proposals/filters"]
+# What has words whenever it is there; a status gets them later.
+EMPTY = re.compile(
+    r"<(a|blockquote|button|caption|code|dd|dt|h[1-6]|label|legend|li|p|strong|summary|th)\b(?![^>]*role=\"status\")[^>]*>"
+    r"\s*</\1>"
+)
+REFERENCES = re.compile(r'\s(?:for|list|aria-labelledby|aria-describedby|aria-controls)="([^"]*)"')
 MANIFEST = {"agentId": "private.acme.triage", "persona": "Triage", "modelClass": "general"}
 
 
@@ -339,6 +346,44 @@ def test_each_list_is_whole_varies_by_who_asks_and_leads_on_where_it_is_empty(ad
     }
 
 
+def test_each_page_is_complete_and_begins_without_a_refusal(ada: Client) -> None:
+    """Rows are as wide as the heads of their tables, names stand before facts, each reference leads to an element, and
+    nothing that should have words is empty."""
+    for url in [
+        *addresses(World("acme"), ada),
+        *tabs(proposing.applied(proposing.artifact(templateId="triage.other"))),
+    ]:
+        answer = ada.get(url)
+        if "text/html" not in answer["Content-Type"]:
+            continue
+        shown = body_of(answer)
+        main = shown.partition("<main")[2].partition("</main>")[0]
+        for table in re.findall(r"<table\b.*?</table>", main, re.DOTALL):
+            head, _, rows = table.partition("</thead>")
+            wide = {cells(row) for row in rows.split("<tr")[1:]}
+            assert wide <= {cells(head.rpartition("<tr")[2])}, f"{url}: {head}"
+        for facts in re.findall(r"<dl\b.*?</dl>", main, re.DOTALL):
+            assert re.fullmatch("(dt(dd)+)+", "".join(re.findall(r"<(d[td])\b", facts))), f"{url}: {facts}"
+        named = set(re.findall(r'\sid="([^"]+)"', shown))
+        assert [each for each in REFERENCES.findall(main) if not each or set(each.split()) - named] == [], url
+        assert [each.group() for each in EMPTY.finditer(main)] == [], url
+        assert "<title>Error" not in shown, url
+        assert "data-focus" not in main, url
+        assert "Nothing was changed" not in main, url
+
+
+def cells(row: str) -> int:
+    """How many columns the cells of a row take."""
+    found = re.findall(r"<t[hd]\b([^>]*)>", row)
+    return sum(int((re.search(r'colspan="(\d+)"', each) or ["", 1])[1]) for each in found)
+
+
+def tabs(proposal: Proposal) -> list[str]:
+    """The page of a proposal and its other parts."""
+    prop = f"/proposals/{ids.wire('prop', proposal.id)}"
+    return [prop, *(f"{prop}/{part}" for part in ("artifact", "evidence", "history", "discussion", "effect"))]
+
+
 # What a role may not see: the page, and the permission that is missing.
 MISSING = {
     "viewer": {"/forget": "memory:forget", "/audit": "audit:read"},
@@ -500,7 +545,8 @@ def test_the_first_page_says_when_an_agent_writes_far_more_than_it_did(ada: Clie
             building.write(owner, run, "x", agent_id="acme.loud", now=now - timedelta(days=days))
             building.write(owner, run, "x", agent_id="acme.new" if days == 0 else "acme.even", now=now)
     assert "times the usual" not in body_of(ada.get("/")), "fewer than 50 are none"
-    building.write(owner, run, "x", agent_id="acme.loud", now=now)
+    for agent in ("acme.loud", "acme.new"):
+        building.write(owner, run, "x", agent_id=agent, now=now)
     shown = body_of(ada.get("/"))
     assert "50 entries of acme.loud</a>, 25 times the usual 2 a day" in shown
     assert shown.count("times the usual") == 1

@@ -441,6 +441,7 @@ def test_a_copy_for_the_subject_has_every_exact_match_and_the_chosen_suspects(ad
     assert data["names"] == [MARTA]
     assert data["rows"] == sum(len(store["rows"]) for store in data["stores"])
     assert f"{MARTA} likes &lt;b&gt;tea&lt;/b&gt;" in page
+    assert "<code></code>" not in page, "not where each was found, if that is not known"
     assert "is another" not in json.dumps(data) + page
     assert secret not in json.dumps(data) + page
     ada.post(f"{url}/suspects", {"rest": "ticked"})
@@ -612,6 +613,7 @@ def test_the_pages_set_show_and_end_a_hold_and_say_why_a_subject_is_not_forgotte
     assert ada.post(page, {"reason": ""}).status_code == 422
     assert ada.post(page, {"reason": "closed"})["Location"] == page
     assert ada.post(page, {"reason": "again"}).status_code == 409
+    assert "<dt>Reason of the end</dt><dd hx-disable>closed</dd>" in body_of(ada.get(page))
     assert "No subject is on hold" in body_of(ada.get("/forget"))
     url = preview(ada)
     assert confirm(ada, url)["Location"] == url

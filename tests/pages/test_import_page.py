@@ -176,6 +176,21 @@ def test_an_import_is_seen_by_its_person_alone(ada: Client, sign_in: SignIn) -> 
     assert sign_in(role="author").get(place).status_code == 403
 
 
+def test_a_report_says_how_many_lines_came_out_otherwise_than_in_the_dry_run(ada: Client, sign_in: SignIn) -> None:
+    said, confirmed = line(1), []
+    for browser in (ada, sign_in(role="operator")):
+        place = uploaded(browser, said)
+        worked()
+        assert browser.post(f"{place}/confirm", confirmation()).status_code == 302
+        confirmed.append((browser, place, last_pass()))
+    reports = []
+    for browser, place, row in confirmed:
+        tasks.carry_out_pass(row.tenant_id.hex, row.id.hex)
+        reports.append(body_of(browser.get(place)))
+    assert "Differs from the dry run" not in reports[0]
+    assert "<dt>Differs from the dry run</dt><dd>1</dd>" in reports[1]
+
+
 @pytest.mark.engines
 def test_a_value_that_is_stored_encrypted_is_not_shown(ada: Client) -> None:
     address = {"tier": "semantic", "agent_id": "bot", "namespace": "facts", "key": "k", "created_by": "bot"}

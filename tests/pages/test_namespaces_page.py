@@ -60,6 +60,7 @@ def test_who_made_a_namespace_is_a_person_by_name_and_an_agent_by_its_id(ada: Cl
     assert ">ada.owner@acme.example</span>" in shown
     assert ">billing-01</code>" in shown
     assert "Created by ada.owner@acme.example" in body_of(ada.get("/namespaces/billing_domain"))
+    assert "Created by <code>billing-01</code>" in body_of(ada.get(AT))
 
 
 def test_the_list_is_paged(ada: Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,6 +129,8 @@ def test_the_proof_names_the_runs_that_used_it_and_those_that_did_not(ada: Clien
     used, _, others = shown.partition("Runs that used another version")
     assert ids.wire("run", after.id) in used
     assert ids.wire("run", before.id) in others
+    assert "hx-disable>prompt:triage.summary@1.0.0</code></td>" in others
+    assert "hx-disable>prompt:triage.summary@1.1.0</code></td>" not in used, "all of them resolved it"
     assert "prompt:triage.summary@1.1.0" in body_of(ada.get(f"/runs/{ids.wire('run', after.id)}"))
     assert "prompt:triage.summary@1.0.0" in body_of(ada.get(f"/runs/{ids.wire('run', before.id)}"))
 

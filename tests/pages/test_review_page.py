@@ -358,6 +358,7 @@ def test_rejecting_what_was_revised_meanwhile_rejects_nothing(ada: Client) -> No
     answer = ada.post(f"{page_of(made)}/reject", {"revision": 1, "reason": "no"})
     assert answer.status_code == 409
     assert "Nothing was rejected" in body_of(answer)
+    assert "<title>Conflict: Reject" in body_of(answer)
     assert proposing.fresh(made).state == "revised"
 
 
@@ -421,7 +422,8 @@ def test_archiving_says_what_is_uninstalled_or_why_it_cannot_be(ada: Client) -> 
     assert "does not uninstall on archiving" in shown
     instead = shown.partition("To take it out of use, disable it or roll it back")[2].partition("</p>")[0]
     assert f'href="/artifacts/{made.installed_ref}"' in instead
-    assert ada.post(f"{page_of(made)}/archive", {"reason": "old"}).status_code == 409
+    refused = ada.post(f"{page_of(made)}/archive", {"reason": "old"})
+    assert (refused.status_code, "<title>Conflict: Archive" in body_of(refused)) == (409, True)
     proposing.policy("agent-pack", uninstall_on_archive=True)
     page = body_of(ada.get(f"{page_of(made)}/archive"))
     assert "This uninstalls" in page
@@ -507,6 +509,7 @@ def test_a_revision_of_what_moved_on_keeps_what_was_typed_and_can_be_sent_again(
     shown = body_of(answer)
     assert answer.status_code == 409
     assert "Revision 2 arrived while you read revision 1" in shown
+    assert "<title>Conflict: Revise" in shown
     assert "What Ada typed" in shown
     assert 'name="revision" value="2"' in shown
     assert ada.post(f"{page_of(made)}/revise", {**typed, "revision": 2}).status_code == 302
@@ -522,6 +525,15 @@ def test_revising_under_a_gate_needs_the_tick_and_voids_it(ada: Client) -> None:
     assert Gate.objects.get(id=opened.id).state == "open"
     assert ada.post(f"{page_of(made)}/revise", {**typed, "voids_gate": "on"}).status_code == 302
     assert Gate.objects.get(id=opened.id).state == "void"
+
+
+def test_the_form_to_revise_says_how_many_votes_it_voids(ada: Client) -> None:
+    proposing.policy(quorum=2)
+    made = proposing.propose()
+    opened = proposing.opened(made)
+    assert "Approval of revision 1 is under way." in body_of(ada.get(f"{page_of(made)}/revise"))
+    proposing.decide(made, opened)
+    assert "Approval of revision 1 is under way, with 1 vote." in body_of(ada.get(f"{page_of(made)}/revise"))
 
 
 def test_a_rollback_offers_no_artifact_to_revise(ada: Client) -> None:

@@ -187,6 +187,7 @@ def test_an_external_run_is_drawn_by_the_nodes_that_its_agent_states(ada: Client
     lanes = lanes_of(ada.get(f"/runs/{ids.wire('run', run.id)}"))
     assert {"plan", "act"} <= lanes.keys()
     assert "by plan" in lanes["plan"]
+    assert "thread <a" not in lanes["plan"], "none was stated"
     assert '<rect class="mark"' in lanes["plan"]
 
 

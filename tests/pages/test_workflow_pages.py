@@ -1,6 +1,7 @@
 """The upload of a workflow file: looked at, put right, imported; by form and link alone, and only by who may."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -101,6 +102,16 @@ def test_a_list_of_problems_says_how_many_there_are(ada: Client) -> None:
     shown = body_of(ada.post(URL, upload(raw)))
     assert "150 problems: nothing was imported" in shown
     assert "100 of 150, the first ones" in shown
+
+
+@pytest.mark.django_db
+def test_of_a_long_line_the_part_with_the_problem_is_shown(ada: Client) -> None:
+    raw = f"name: x\nmemory: {{{', '.join(f'k{number}: 1' for number in range(100, 199))}}}\n"
+    shown = re.findall('<code dir="auto">(.*?)</code>', body_of(ada.post(URL, upload(raw.encode()))))
+    first, middle, last = shown[0], shown[50], shown[-1]
+    assert (first[:9], first[-1]) == ("memory: {", "…")
+    assert (middle[0], "k150" in middle, middle[-1]) == ("…", True, "…")
+    assert (last[0], last[-8:]) == ("…", "k198: 1}")
 
 
 @pytest.mark.django_db
