@@ -126,7 +126,6 @@ def remove_passkey(operator: Operator, number: int, *, now: datetime) -> None:
 def check_passkey(operator: Operator, credential: JSONObject, *, now: datetime) -> Authenticator | None:
     """Return the passkey that signed the challenge in the session, if it is one of this person."""
     try:
-        webauthn.parse_authentication_response(credential)
         found = webauthn.complete_authentication(operator, credential)
     except UNREADABLE:
         return None
