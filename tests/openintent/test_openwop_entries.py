@@ -145,6 +145,7 @@ def test_what_is_expired_or_retired_is_not_there() -> None:
 
 def test_they_take_no_capacity_and_are_counted_apart() -> None:
     written("one", "two")
+    written("of another", agent_id="support-02")
     body = http().get(f"/api/v1/agents/{AGENT}/memory/summary").json()
     assert (body["openwop"], body["episodic"]["entry_count"]) == ({"entry_count": 2}, 0)
 

@@ -171,7 +171,8 @@ def test_an_entry_shows_the_origin_that_its_agent_states(agent: Agent, method: s
 
 def test_every_write_of_an_entry_has_its_own_origin_and_the_last_decides(agent: Agent) -> None:
     entry = agent.put({"n": 1}, origin={"system": "langgraph", "threadId": "t", "node": "plan"}).json()
-    agent.put({"n": 2}, origin={"system": "langgraph", "threadId": "t", "node": "act"})
+    second = agent.put({"n": 2}, origin={"system": "langgraph", "threadId": "t", "node": "act"})
+    assert second.json()["stated_origin"]["node"] == "act"
     path, match = f"/api/v1/memory/{entry['id']}", {"HTTP_IF_MATCH": '"2"'}
     changed = agent.ask("PATCH", path, {"value": {"n": 3}, "origin": {"system": "cron", "node": "night"}}, **match)
     assert changed.status_code == 200

@@ -106,6 +106,11 @@ def test_a_page_of_one_thing_says_so_where_it_is_read_and_announced() -> None:
     assert "<strong>1–2</strong> of 3 proposals" in rendered(page, first=1, last=2, total=3)  # noqa: RUF001
 
 
+def test_a_share_is_never_rounded_to_all_or_nothing() -> None:
+    shares = (0, 0.001, 0.01, 0.5, 0.99, 0.999, 1)
+    assert [console.percent(each) for each in shares] == ["0 %", "< 1 %", "1 %", "50 %", "99 %", "> 99 %", "100 %"]
+
+
 def test_an_absent_number_is_unknown_and_not_zero() -> None:
     assert (console.thousands(12304), console.thousands(0), console.thousands(None)) == ("12,304", "0", "unknown")
 

@@ -374,8 +374,7 @@ def test_each_page_is_complete_and_begins_without_a_refusal(ada: Client) -> None
 
 def cells(row: str) -> int:
     """How many columns the cells of a row take."""
-    found = re.findall(r"<t[hd]\b([^>]*)>", row)
-    return sum(int((re.search(r'colspan="(\d+)"', each) or ["", 1])[1]) for each in found)
+    return sum(int(each or 1) for each in re.findall(r'<t[hd]\b(?:[^>]*colspan="(\d+)")?', row))
 
 
 def tabs(proposal: Proposal) -> list[str]:

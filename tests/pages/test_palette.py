@@ -87,6 +87,9 @@ def test_by_keyboard_alone_any_page_is_a_few_keys_away_and_the_last_ones_are_lis
     page.keyboard.press("Control+k")
     page.keyboard.press("Escape")
     expect(palette).to_be_hidden()
+    page.evaluate("addEventListener('keydown', (event) => { document.title = event.defaultPrevented; })")
+    page.keyboard.press("Escape")
+    expect(page).to_have_title("false")  # closed, it takes no key from the page
     page.get_by_role("link", name="Go to", exact=True).click()
     page.keyboard.type("the desk closes")
     page.keyboard.press("Enter")

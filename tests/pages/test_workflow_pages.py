@@ -28,7 +28,9 @@ def upload(raw: bytes) -> dict[str, Any]:
 
 @pytest.mark.django_db
 def test_a_file_is_looked_at_before_anything_is_made(ada: Client) -> None:
-    shown = body_of(ada.post(URL, upload(SEED.encode())))
+    answer = ada.post(URL, upload(SEED.encode()))
+    shown = body_of(answer)
+    assert answer.status_code == 200
     for expected in (">Preview<", "quarterly-compliance", "company_policies", "room for 200 episodic entries"):
         assert expected in shown
     assert "pins what it writes in learned_patterns" in shown
