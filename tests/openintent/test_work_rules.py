@@ -157,6 +157,14 @@ def test_a_coordinator_whose_time_is_over_lapses(desk: Desk) -> None:
     assert work.coordinators.find_coordinator(desk.scope, f"coord_{row.id.hex}").status == "unresponsive"
 
 
+def test_who_coordinates_one_intent_directs_no_other(desk: Desk) -> None:
+    bound = building.scope(role="agent", agents=("deputy",))
+    other = work.intents.create_intent(desk.scope, NewIntent("Taxes"), actor="chief", now=desk.now)
+    desk.rails("deputy")
+    both = (desk.intent, other)
+    assert [work.authority.directs(bound, each, "deputy", now=desk.now) for each in both] == [True, False]
+
+
 def test_who_ends_a_task_is_its_coordinator_no_more(desk: Desk) -> None:
     task = desk.task(assigned_agent="worker")
     desk.rails("chief")

@@ -161,6 +161,8 @@ def test_a_gate_is_told_in_one_word_whatever_became_of_it(ada: Client) -> None:
     assert 'value="rejected" checked' in body_of(ada.get("/proposals?state=rejected"))
     assert "waiting 1 of 2" in shown
     told = {each["title"]: each for each in json.loads(body_of(ada.get("/proposals?format=json")))["proposals"]}
+    [row] = [each for each in shown.split("<tr")[1:] if f"/proposals/{told['overridden']['id']}" in each]
+    assert row.count("</svg>overridden</span>") == 1, "one badge says it"
     assert "changes requested</span>" in shown, "in the words of the page of the proposal"
     assert "cancelled</span>" in shown
     page = body_of(ada.get(f"/proposals/{told['refused']['id']}"))

@@ -12,7 +12,7 @@ from django.utils import timezone
 from memory.host import ids, runs, tenancy
 from proposals import lifecycle, revisions
 from proposals.drafts import Change
-from proposals.models import Proposal
+from proposals.models import Gate, Proposal
 from tests import building, proposing
 from tests.pages.conftest import HTMX, SignIn, body_of, standing
 from tests.proposing import page_of
@@ -129,6 +129,8 @@ def test_the_proof_names_the_runs_that_used_it_and_those_that_did_not(ada: Clien
     used, _, others = shown.partition("Runs that used another version")
     assert ids.wire("run", after.id) in used
     assert ids.wire("run", before.id) in others
+    installing = Gate.objects.get(proposal_id=made.id).run_id
+    assert f'href="{page_of(made)}"' in body_of(ada.get(f"/runs/{ids.wire('run', installing)}"))
     assert "hx-disable>prompt:triage.summary@1.0.0</code></td>" in others
     assert "hx-disable>prompt:triage.summary@1.1.0</code></td>" not in used, "all of them resolved it"
     assert "prompt:triage.summary@1.1.0" in body_of(ada.get(f"/runs/{ids.wire('run', after.id)}"))
