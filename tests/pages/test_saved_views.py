@@ -81,6 +81,7 @@ def test_the_name_is_typed_at_once_and_a_refused_form_has_its_summary_first(ada:
 
 
 def test_a_view_without_a_name_or_a_filter_is_refused_in_words(ada: Client) -> None:
+    assert "A view needs a filter." in body_of(ada.get("/memory/views"))
     for name, query in [("", "tag=red"), ("Nothing", ""), ("Long", "q=" + "x" * 1000)]:
         answer = ada.post("/memory/views", {"name": name, "query": query})
         assert answer.status_code == 422, name
