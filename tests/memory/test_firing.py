@@ -667,3 +667,153 @@ def test_what_tells_an_event_or_its_result_meets_a_condition_and_what_only_resem
 def test_a_known_event_is_waited_for_no_matter_who_does_it(order: str, met: str, not_met: str) -> None:
     assert is_met(order, met)
     assert not is_met(order, not_met)
+
+
+# What somebody does, or should do, once something has happened; and how things are, which waits for nothing.
+DUTIES = """
+Legal prepares the term sheet as soon as the investors agree.
+Our lawyer files the appeal if the court rejects the claim.
+If the roof leaks again, the caretaker calls the roofers.
+When the samples arrive, the lab tests them for lead.
+The moment Petra signs the lease, Karl transfers the deposit.
+In case the pump fails, you call the plumber.
+If Lena wins the scholarship, her uncle pays the flight.
+Provided Nora passes the exam, the clinic offers her a permanent post.
+The painters start the hallway as soon as the plaster has dried.
+Facilities should repaint the hallway once the scaffolding is gone.
+IT must delete the mailbox once Leo has left the firm.
+Whenever a supplier raises prices, purchasing asks for two other quotes.
+Assuming the mayor approves the permit, book the band.
+Book the movers on receipt of the signed lease.
+Pay the deposit, should the landlord accept the offer.
+Hold the shipment until the invoice is paid.
+Do not renew the hosting contract until the migration is finished.
+Keep the old phone number active until all customers have been informed.
+Release the bonus after all branches have sent their figures.
+Once all twelve jurors have returned, resume the hearing.
+"""
+AS_THINGS_ARE = """
+Ben feeds the cat when Ana is away.
+Anna calls her mother when she gets home.
+Tom takes the bus when it rains.
+The bank charges a fee if the account is overdrawn.
+The insurer pays the bill if the car is stolen.
+The landlord usually keeps the deposit when tenants leave early.
+Marta always orders the fish when we eat at Nino's.
+The company paid the bonus when the year was over.
+In the novel, the detective finds the letter after the butler leaves the house.
+Firefox opens the page when the download completes.
+The printer prints the label when the order arrives.
+You lose the discount if you pay late.
+The students leave the hall when the lecture is over.
+The guard sleeps when the museum is closed.
+She said the lawyer files the appeal if the court rejects it.
+Does accounting pay the bill when the goods arrive?
+Simmer the sauce until it thickens.
+Hold the button until the light turns green.
+We waited until the rain stopped.
+The shop stays open until the last customer leaves.
+I kept the key until the guests left.
+"""
+
+
+@pytest.mark.parametrize("text", DUTIES.strip().splitlines())
+def test_what_somebody_does_once_something_has_happened_waits_for_that(text: str) -> None:
+    assert waits(text)
+
+
+@pytest.mark.parametrize("text", AS_THINGS_ARE.strip().splitlines())
+def test_a_habit_a_rule_for_everyone_and_a_tale_wait_for_nothing(text: str) -> None:
+    assert not waits(text)
+
+
+# As above: of whom it is said is told by a pronoun or in an answer, and what happened by a noun or its result.
+TOLD_OTHERWISE = """
+If Dana accepts the post, order a desk for her.
++Dana thought about it for a week, but she has accepted the post.
++Good news from Dana: she said yes to the post.
++I spoke with Dana. She accepts the post.
+-Dana spoke with Ruth. She accepted the post in Rome.
+-Dana has the offer for the post and thinks it over.
+-Ruth told Dana about the post. Everyone accepts the new rules.
+Release the keys once Halden pays bill 2207.
++Asked the bank about 2207. "Yes, Halden paid it on Monday."
++Halden wrote: "We paid bill 2207 this morning."
+-The form says "Halden pays bill 2207".
+-Asked the bank about 2207. "No, Halden has not paid it."
+-Halden has paid bill 2270.
+-Asked the bank about 2207. "Halden will pay it on Monday."
+Call the broker when the shipment from Bergen arrives.
++Since the arrival of the Bergen shipment the ramp is full.
++Following the arrival of the Bergen shipment we cleared the hall.
+-Before the arrival of the Bergen shipment we cleared the hall.
+-After the arrival of the Bergen shipment we will clear the hall.
+-Since the arrival of the Turku shipment the ramp is full.
+Redraft the brief after the court rules on the injunction.
++The ruling on the injunction was handed down at noon.
++The court's ruling on the injunction is here.
+-The ruling on the injunction is expected next week.
+-The ruling on the bail was handed down at noon.
+If Victor quits, divide his accounts among the others.
++Victor's resignation came as a shock.
++Victor gave notice this morning.
+-Victor quit smoking.
+-There is a rumour about the resignation of Victor.
+Ring the locksmith off if anyone finds the missing cellar key.
++The cellar key has turned up.
++Someone has found the cellar key.
+-The cellar key is still missing.
+-Someone found a key, but not the cellar key.
+Once all five reviewers have sent comments, merge the draft.
++All five reviewers have sent their comments.
++5 of 5 reviewers have sent comments.
+-Four of five reviewers have sent comments.
+-Another reviewer has sent comments.
+-One reviewer has sent comments.
+-All reviewers but Kim have sent comments.
+Revoke the badge when Nadia leaves the company.
++Yesterday was Nadia's last day.
++Nadia handed in her badge on Friday.
+-Friday will be Nadia's last day.
+-Nadia's boss had his last day yesterday.
+Give the minutes to the new chair after the club elects a chair.
++Mr. Osei is the club's new chair.
++The club has a chair, it elected Mr. Osei.
+-Mr. Osei wants to be the club's new chair.
+-The club elects a chair in May.
+Close the form when the summer gala sells out.
++The last seat for the summer gala went an hour ago.
+-The first seat for the summer gala went an hour ago.
+-The winter gala is sold out.
+Once the 'double refund' ticket is closed, tell Kim.
++Ticket 'double refund' is closed.
++Ticket 'double refund' - status: closed.
+-Ticket 'double refund' - status: in review.
+-Ticket 'late mails' is closed.
+Cancel the loan car once our own car is repaired.
++Our car is back from the garage.
++The car runs like clockwork again.
+-The garage is working on our car.
+-The neighbour's car is back from the garage.
+Once the router is replaced, rerun the test.
++The technician has swapped the router.
+-The new router has been ordered.
+-We are preparing the router replacement.
+If the rail strike begins, take the van.
++The rail strike has begun.
+-The rail strike is off.
+Block the hall as soon as we receive the deposit for the Lind wedding.
++The Lind deposit hit our account.
+-The Lind deposit bounced.
+-The Berg deposit hit our account.
+"""
+
+
+def test_what_is_told_by_a_pronoun_an_answer_or_a_noun_meets_a_condition_and_what_resembles_it_does_not() -> None:
+    order, wrong = "", []
+    for line in TOLD_OTHERWISE.strip().splitlines():
+        if line[0] not in "+-":
+            order = line
+        elif is_met(order, line[1:]) is not (line[0] == "+"):
+            wrong.append((order, line))
+    assert not wrong

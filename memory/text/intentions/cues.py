@@ -133,7 +133,9 @@ MACHINES = (
 )
 GROUPS = (
     "support|legal|finance|accounting|accounts|hr|it|ops|sales|marketing|procurement|purchasing|engineering|facilities"
-    "|payroll|logistics|maintenance|reception|management|security|devops|design|compliance|someone|everyone|everybody"
+    "|payroll|logistics|maintenance|reception|management|security|devops|design|compliance|counsel|dispatch"
+    "|housekeeping"
+    "|admissions|communications|production|catering|qa|pr|someone|everyone|everybody"
 )
 # No person's name, though followed by "to" and a verb: "Patch to add the event", "Fail to edit the file".
 NO_DOERS = (
@@ -144,17 +146,20 @@ NO_DOERS = (
     "|Link|Guide|Welcome|Want|Request|Feature|Reason|Test|Tests|Hook|Set|Make|Possible|Better|Nice|Good|Important|Add"
     "|Change|Changes|Fix|Update|Expectation|Attacker|Attackers|Redistribution"
 )
-WHO = (
+NAMED_ONE = (
     r"(?:(?!(?:Will|Must|Should|Shall|Could|May|Might|This|That|These|Those|There|It|Nothing|Nobody|No|What|Who|If"
     r"|When"
     r"|Please|Customers|Users|Clients|Employees|Guests|Tenants|Members|Students|Applicants"
     rf"|{NO_DOERS}"
     r"|Visitors|People|Anyone|Sellers|Buyers|Drivers|Staff|The|Our|My|Your|Their|I|We|You)\b)(?:(?:Dr|Mrs?|Ms|Prof"
     r"|St)\. ?)?[A-Z][\w'-]+(?: (?:[A-Z][\w'-]+"
-    r"|and [A-Z][\w'-]+)){0,2}"
-    rf"|(?i:he|she|they|(?:the|our|my|your|their|his|her) (?:[\w'-]+ ){{0,2}}?(?:{ROLES}"
-    rf"|(?!(?:{MACHINES})\b)[a-z]{{3,}}(?:smith|ist|ian|er|or|man|woman|wife)\b)|{GROUPS}))"
+    r"|and [A-Z][\w'-]+)){0,2})"
 )
+SOMEONE = (
+    rf"(?i:he|she|they|(?:the|our|my|your|their|his|her) (?:[\w'-]+ ){{0,2}}?(?:{ROLES}"
+    rf"|(?!(?:{MACHINES})\b)[a-z]{{3,}}(?:smith|ist|ian|er|or|man|woman|wife)\b)|{GROUPS})"
+)
+WHO = rf"(?:{NAMED_ONE}|{SOMEONE})"
 DOING = r"(?:\w{3,}ing)"
 NO_NAMES = (
     "Note|Notes|Update|News|Status|Info|Result|Results|Warning|Fact|Summary|Today|Tomorrow|Yesterday|Agenda|Example"

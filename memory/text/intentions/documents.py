@@ -119,7 +119,7 @@ DOCUMENTED = patterns.late(
 )
 # To whoever reads it: "you must", "you can"; or of a thing that has to be so.
 RULE = patterns.late(
-    r"\b(?:you|one|users?|callers?|it|they) (?:can|may|must|should|might|need(?:s)? to|have to|has to|will"
+    r"\b(?:you|one|users?|callers?|(?-i:[Ii]t)|they) (?:can|may|must|should|might|need(?:s)? to|have to|has to|will"
     r"|are able to)\b"
     r"|\b(?:must|should|shall|need|needs|ought)(?: not| to)? be\b|\b(?:is|are|gets?) (?:always|never|only|automatically"
     r"|not) \w+|\bmake(?:s)? (?:it|them) \w+|\bit(?:'s| is) (?:important|crucial|vital|essential|good|best|better"
@@ -173,9 +173,16 @@ OWN = patterns.late(
 # In a clause: whoever or whatever it may be.
 ANYTHING = patterns.late(
     r"^(?:there(?:'s| is| are| aren't| isn't)\s+)?(?:\W*)(?:any\b|an?\b|each\b|every\b|some\b|no\b|multiple\b"
-    r"|several\b|only\b|that\b\s+\w+s\b|all\b(?! (?:of )?(?:the|my|our|his|her|their|these|those|guests|players"
-    r"|members|votes|players"
-    r"|runners|passengers|tenants|students|children|parents|orders|invoices)\b)|one\b\s+(?:is|has|of)\b|(?:any|some|no|every)(?:one|body|thing)\b"
+    r"|several\b|only\b|that\b\s+\w+s\b|all\b(?! (?:of )?(?:the|my|our|his|her|their|these|those|\d+|two|three|four"
+    r"|five|six|seven|eight|nine|ten|eleven|twelve|twenty)\b| (?:[\w'-]+ ){0,2}?(?:guests|players|members|votes|runners"
+    r"|passengers|tenants|students|children|parents|orders|invoices|staff|teams|crews|colleagues|employees|people"
+    r"|partners"
+    r"|departments|branches|firms|companies|suppliers|vendors|pupils|kids|classes|candidates|applicants|applications"
+    r"|volunteers|neighbours|neighbors|owners|residents|reviewers|managers|drivers|trainees|participants|attendees"
+    r"|speakers|exhibitors|houses|flats|rooms|chairs|tables|parcels|boxes|payments|signatures|replies|quotes|bids"
+    r"|offers"
+    r"|customers|clients|answers|results|essays|seats|shareholders|stakeholders|directors|nurses|doctors"
+    r"|patients)\b)|one\b\s+(?:is|has|of)\b|(?:any|some|no|every)(?:one|body|thing)\b"
     r"|people\b"
     r"|the following\b|your (?:configuration|company|system|project|application|app|code|program|version|distribution"
     r"|browser|setup|site|device|machine|computer|shell|editor|platform|data|input|function|test|tests)\b|dos o más"
@@ -283,6 +290,8 @@ EVENT = patterns.late(
     r"|fair"
     r"|wedding|funeral|surgery|operation|holidays?|vacation|concert|lesson|class|election|release|deploy|merge|sprint"
     r"|audit|move|sale|show|game|race|festival|hearing|trial|storm|season|test|check-?up|handover|kick-?off|stand-?up"
+    r"|reading|ceremony|vote|talks?|speech|lecture|round|tour|rehearsal|premiere|opening|closing|signing|screening|viewing"
+    r"|hearing|briefing|walk-?through|photo ?shoot|recording|fitting|tasting|draw|count|census|parade|march|tournament"
     r"|retro|shift|break|work|school|receipt|sign-?off|[a-z]{3,}(?:tion|sion|ment|val|sal|ance|ence|ery))s?\b",
     re.IGNORECASE,
 )
@@ -323,14 +332,16 @@ PLEASANTRY = patterns.late(
 ROLES = (
     r"(?:tenant|nurse|doctor|colleague|teacher|pupil|child|kid|player|member"
     r"|volunteer|neighbou?r|supplier|driver|courier|speaker|investor|bidder"
-    r"|reporter|journalist|inspector|auditor|parent|waiter|cook|runner|donor|payment|cheque|check|storm|fire|flood|strike|thunderstorm|parcel|letter|invoice|complaint|tree"
+    r"|reporter|journalist|inspector|auditor|parent|waiter|cook|runner|donor|payment|cheque|check|storm|fire|flood"
+    r"|strike|thunderstorm|parcel|letter|invoice|complaint|tree"
     r"|table|room|seat|place|slot|spot|ticket|bidder|offer|vacancy)"
 )
 WHOEVER = patterns.late(
     rf"^\W*(?:(?:some|any)(?:one|body)(?: else)?\s|(?:an?|another) (?:[a-z]+ )?{ROLES}s?\s"
     r"|one of (?:the|our|my) |every(?:one|body)\s|there(?:'s| is) (?:an? )?(?:[a-z]+ )?(?:leak|fire|power cut"
     r"|outage|strike|storm"
-    r"|delay|vacancy|offer|accident|flood|frost|snow|storm|thunderstorm|blackout|puncture|emergency|alarm|cancellation)\b)",
+    r"|delay|vacancy|offer|accident|flood|frost|snow|storm|thunderstorm|blackout|puncture|emergency|alarm"
+    r"|cancellation)\b)",
     re.IGNORECASE,
 )
 # Said of people: "reset it for her".
@@ -339,7 +350,8 @@ OF_PEOPLE = patterns.late(r"\b(?:she|he|her|his|him)\b", re.IGNORECASE)
 
 # Done to a known thing, which no program is said to do: "skip the demo".
 TO_KNOWN = patterns.late(
-    r"^\W*(?:then\s+|also\s+)*(?:raise|skip|reset|clear|print|try|append|treat|throw|retry|show|display)\s+(?:the|my|our|your|all|new|his|her|another)\b"
+    r"^\W*(?:then\s+|also\s+)*(?:raise|skip|reset|clear|print|try|append|treat|throw|retry|show|display)\s+(?:the|my"
+    r"|our|your|all|new|his|her|another)\b"
     r"(?! (?:message|error|value|output|result|cursor|screen|cache|buffer|exception|warning|list|line|field"
     r"|form|flag|counter|state"
     r"|test|tests|request|default|current|previous|first|last|next|same)s?\b)",

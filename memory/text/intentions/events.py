@@ -2,7 +2,8 @@
 
 Each line of ``EVENTS`` is an event, and ways to tell it. They are written in base forms, without articles and adverbs:
 ``be`` is any form of it, ``give/get`` either, ``*`` up to four words, ``~`` a word that the condition has. An event
-told by the first two words of its line is told by both.
+told by the first two words of its line is told by both. Names with "|" between them tell each other, those with "&"
+do not.
 """
 
 import re
@@ -101,7 +102,7 @@ close: shut, lock up, seal * off, be seal off, block * off, be block, pull down 
  bounds, barricade
 begin: kick off, be under way, be underway, get underway, get under way, get go, be in progress, be in full swing,
  set in, break out,
- be run, launch, open, fire up, get * roll, first ~ be, be off, start up, take up, be in session, have first day,
+ be run, launch, open, fire up, get * roll, first ~ be, start up, take up, be in session, have first day,
  strike up,
  be in motion, set off, work first day, be on air, first ~
 end: be over, be history, be behind us, come to end, come to close, draw to close, draw to end, reach end, wrap up,
@@ -904,13 +905,211 @@ be empty: be clear, no one leave, nobody leave, nothing leave, nothing be in, be
 be full: no room leave, no space leave, no seat leave, be pack, be book up, no place leave, reach capacity
 be open: open, unlock, open door
 be clean: wash, scrub, spotless, polish
+decommission|phase out|shut down|switch off|turn off|take offline: pull * plug, be switch off, be shut down, be
+ offline, be take offline, be no more, be out of service, be scrap, be dismantle, be wipe, be history, unplug, go
+ dark, be turn off, be power down, power * down, be retire, go off network, be take off network, be off for good
+defrost: ice * be go, ice be go, ice melt, ice have melt, be ice-free, no ice leave, be free of ice, no more ice, be
+ thaw, last ice
+vaccinate|get vaccinated: get shots, have shots, get jabs, have jabs, get booster, have booster, get needle
+elect&appoint&nominate&vote in: be * new ~, be * next ~, become * ~, take over as ~, take office as, be vote in as,
+ serve as ~ now
+hire&find&recruit: be * new ~, start as * ~, join as * ~, begin as * ~, sign on as * ~
+become: be * new ~, take over as ~, be promote to ~, be make ~, start as ~
+leave company&leave firm&leave team&leave us&leave office&leave organisation&leave job&leave department&leave
+ business&leave school&leave club&leave: be ~ last day, have last day, work last day, last day be, turn in badge, hand
+ in badge, give back badge, clear out desk, clear desk, say goodbye, pack up desk, have leave do, be go for good, go
+ for good, be no longer with us, farewell
+retire&go retirement: be ~ last day, be ~ last shift, last day be, turn in badge, clear desk, farewell, be retire now,
+ draw pension
+return: first day back, be first day back, have first day back, be back at, be back in, be back from, be back on, be
+ at desk again, be in office again, be at work again, report back, touch back down
+sell out: last ticket go, last ticket be, last ticket sell, last seat go, last seat be, last copy go, last place go,
+ last one go, no ticket leave, no seat leave, no place leave, ticket be go, all ticket be, every ticket be, every seat
+ be, not single ticket leave, not single seat leave, be book out
+fix|repair: be back from garage/workshop/repair/repairer/shop/mechanic/menders, come back from
+ garage/workshop/repair/shop, run like charm, run like clockwork, run smoothly, run fine, run again, drive again, be
+ roadworthy, be back on road, be as right as rain, behave, no longer happen, no longer crash, no longer fail, no
+ longer stick, no longer rattle, no longer come through, be watertight, be back in shape, be fine
+arrive|deliver: be in yard, be on dock, be on loading, be at reception, be in warehouse, be on site, be on premise, be
+ unload, be sign for, be hand over, clear custom, be in store, be at gate, be in harbour, be in hangar, be in hall, be
+ in safe, hit account, hit bank, hit inbox, hit desk, land in account, land in inbox, be in bank, be at bank, be on
+ statement, show up on statement, show on statement, be book in, be on ramp, be at office, be at warehouse, be at
+ front, wait at, wait in, flutter in
+pay: be settle, be square, be even, clear, money clear, transfer clear, transfer go through, payment go through,
+ payment clear, payment be in, show as pay, be mark pay, be pay up, be in bank, be on bank, hit bank, land in account,
+ settle up, pay up, write cheque, hand * cash
+vote&vote for&approve: pass, be adopt, be carry, go through, get majority, have majority, be vote through, get enough
+ vote, be unanimous, motion carry, hand go up, be through committee, be stamp, come back approve, be clear
+win: be ours, choose us, pick us, go to us, select us, give us ~, award us, beat competition, come out ahead, be award
+ to us, land ~, be among winner, take home, scoop
+finish&complete: be do and dust, be 100 percent, be at 100 percent, cross * off, tick * off, be sign off, be hand
+ over, last ~ be, be all do, come to end, be off list, be off plate, no open ~, nothing leave to do, get over line,
+ get over finish
+migrate&move: live on, be on new, run on new, run from, be cut over, cut over, be switch over, switch over, be port,
+ be move over, be fully on, be bring over
+move&move in: work from, work out of, work in, sit in, live in, live at, be in new, settle into, unpack in, sleep in,
+ first night in, first day in, be install in, set up in, reside in
+renew|extend: be good for another, run for another, run until, be valid through, be valid till, sign up for another,
+ sign up again, stay for another, stay on for, take another, go on for another, add * year, prolong, pay for another
+renew certificate&renew licence&renew passport: new ~ be, new ~ valid, be valid until, be valid for, have new ~, get
+ new ~, expiry be now, good until
+expire: be out of date, be past date, be no longer good, run out, turn invalid
+unlock|unblock|unfreeze: be accessible, be active again, be free again, be usable, have access, lift block, lift
+ freeze, lift hold, be unfreeze, be free up, let * in, be lift, be open up
+clear&release: be lift, hold be lift, hold * lift, be let through, be wave through, be through, be free, get
+ all-clear, have all-clear, be cleared, let * go
+remove: come off, be off, be out, be rid of, be go, be strip, get * off, pull * off, take * off, take * out
+raise: up ~, be up, add to ~, offer more, bid more, pay more, go high, increase, put * up, top up
+tidy|clean|clean up: be tidy, be spick and span, be spotless, be clean, be in order, look like new, be sparkle, be
+ vacuum, pick up toy, be put away
+agree: be in, be on board, be fine with, be happy with, be okay with, be ok with, be cool with, give word, shake hand,
+ shake * hand, have deal, be deal, sign up to, go along with, be game, nod
+agree speak&agree come&agree join&agree help&agree take: be in, say yes, accept, be on board, be happy to, be glad to,
+ confirm, count * in
+accept: be take, jump at, grab, snap up, take * up on, be in, be aboard, countersign, give thumb up
+confirm: be firm, be fix, be locked in, be set, be definite, have * in writing, be sure, be on, have confirm, be green
+ light, give okay, write that ~ stand, say ~ stand
+issue: be here, be in hand, have ~ in hand, hold ~, be stamp, come through, be in mail, be in post, receive ~,
+ be approve, be give
+complain: be too loud, be too cold, be not happy, be fed up, moan, be furious, be livid, call down, grumble, be
+ irritate, demand refund, leave bad review, want * money back, write angry, be outrage, be dissatisfied
+resign: give notice $, hand in notice, hand * notice, hand in * notice, quit, be step down, step down $, call it
+ day, throw in towel, announce departure, send resignation, be leave at end, put in notice, put in * notice, serve
+ notice, turn in notice, turn in resignation
+terminate&cancel: notice be out, notice go out, give notice, serve notice, be hand notice, send notice,
+ end be serve, be end, sign off from, not extend, pull out of
+close deal&sign deal&sign contract&sign lease&sign: be in dry cloth, be under roof, have signature, be seal, signature
+ be on, signature be under, have * in black and white, ink be dry, pen be put, be fully execute, execute, be
+ countersign, come back sign, be back sign
+pass: get certificate, be certify, hold certificate, get pass mark, have pass, have tick, be through, come through,
+ make it, succeed, clear, with flying colour, be good to go, have badge, get badge
+graduate: have degree, get degree, receive degree, receive * degree, receive certificate, get certificate, receive
+ diploma, hold diploma, be bachelor, be master, be doctor, walk stage, walk across stage, have * in pocket, be do with
+ university, be do with study
+born: become parent, become mum, become dad, be mum now, be dad now, see light, weigh gram, weigh pound, weigh kilo,
+ welcome ~, be here, give birth, come into world
+heal|recover|be well|get well: no restriction, be good as new, be right as rain, be fit, be healthy, be back on foot,
+ be symptom-free, be pain-free, no more pain, no pain, can walk, can run, be fine, be cure, be out of cast, be give
+ all-clear, have all-clear, get all-clear, be up and about
+restore|recover: be up, be up again, be back up, be run again, respond again, be reachable, work again, be as before,
+ be back in place, be back to old
+publish|release: be in print, be out, hit store, hit shelf, hit stand, be up on, be on web, be post, be up for
+ download, appear on, be public
+begin|start: kick off, kick * off, walk out, be on, be in full swing, be up and run, have begin, see first, open with,
+ get off ground, be launch, get off to
+strike begin|strike start|begin strike|start strike: walk out, down tool, lay down tool, be on picket, picket, stop
+ work, be on strike, work stop, stand still
+fail: throw error, end in error, abort, be red, crash, break, time out, bomb, miss mark, fall short, come back
+ negative, not make it, not pass
+find: turn up, show up, come to light, be back, resurface, have * back, be under, lie under, be behind, lie behind, be
+ in drawer, lie in, be discover, get hold of, be track down, be locate, be spot
+lose: be go, be miss, can not find, be nowhere, misplace, drop, leave behind, slip out
+give back|bring back|hand back|return: be back, have * back, get * back, be return, be in place again, drop * off,
+ bring * over, hang in place, be back in, be back on, be back at
+collect&pick up&pick: take * along, take * with, be go, be fetch, get * from, come by for, swing by for, drive off
+ with, leave with, be pick up, take possession
+decide|choose|pick|select: go with, go for, settle for, land on, fall on, vote for, have favourite, make choice, be
+ choice, opt for, plump for, final choice
+approve: get stamp, have stamp, give thumb up, be through, get through, be give ok, get ok, sign off on, say yes to,
+ be good to go, have blessing, clear, put stamp, pass, be pass
+reject: get no, say no, be turn down, get rejection, come back no, be no, not get, be refuse, be throw out, be
+ dismiss, send * back, not take
+freeze: go below zero, be minus, be ice, be frozen, turn to ice, ice over, frost
+open: open door, first customer, welcome, be open, start sell, be in business, cut ribbon, unlock door, take first
+close: shut door, close door, be shut, lock up, last customer, be board up, cease, shut up shop, be close
+launch: be live, go live, be out, hit market, hit store, be on market, open to public, be available, start sell, take
+ off, lift off
+go live: be online, be reachable, first order, be up, be open, be live, be out, be in production, take first order
+merge: be in main, be in master, be squash, land, go in, be in trunk, be in develop, be combine, be one company, be
+ one
+deploy|ship|roll out: be in production, be in prod, be live, go live, go out, be on server, run in production, run on,
+ be out, be with customer, reach user
+submit|hand in|turn in|send in: be in, have all in, be upload, upload, be on desk, be in portal, be in system, be in
+ folder, be in inbox, be in tray, drop off, lodge, file
+sign up|register|enrol: be on list, be book in, have place, be in, put name, be sign up
+reply|answer|respond|get back|write back: be in inbox, phone back, call back, get back, come back, send answer, mail
+ back, ring back, have answer, finally write
+call|call back|ring|phone: be on phone, be on line, ring, leave message, leave voicemail, have * on phone, get call
+ from, get phone call
+visit: be here, drop by, come by, come round, walk round, tour, take tour, look round, show * round, show * around, be
+ at ours, spend day, spend day at, come to see, stop by
+agree price&accept price: be fine with, shake hand, have deal, be deal, be okay with, say yes
+sell: find buyer, be go, have new owner, change hand, be off market, go for, get new owner, go to, hand over key
+buy: be ours, pick up, come home with, sign for, belong to
+order: place order, be on order, order be in, buy
+inspect&check&test&review&audit: have look, go over, be through, give all-clear, find nothing, sign off, have no
+ finding, be do with, walk through, take look, go through, look at, be look over, be okay, find no
+promote: be * new ~, be make ~, be name ~, move up to, step up to, take over as ~
+break down|break: give up ghost, conk out, be kaput, be break, stop work, be out of order, not start, not turn on, not
+ work, give up, be bust, no longer work, go on strike
+burst: spray, water everywhere, be under water, flood, spring leak
+rain: it pour, be wet, come down in, bucket, drizzle, be pour, wet through, shower, storm
+end|stop|finish|be over: be over, be history, be behind us, come to end, be past, wrap up, be call off, conclude, draw
+ to close, be do, be settle, be through, go back to work, be all over, have end, blow over
+get married|marry: tie knot, say i do, be husband, be wife, be newlywed, be wed, wear ring, exchange ring
+drop: fall, go down, be down, sink, be low, tumble, dip, be cheap
+rise: go up, be up, climb, jump, be high, be more expensive, top, reach new
+move out: be empty, hand over key, hand back key, be go, leave key, be vacate, have leave, carry last box, drive off
+ with
+empty: be go, nothing leave, none leave, be clear, run out, be drink, be use up, last ~ be, last drop
+ready|be ready: be wait for, can be pick up, can pick up, can collect, be do, be all set, be finish, be good to go,
+ can go, be print, be bake, be pack, be wait
+available: be in stock, be on sale, can order, can buy, can book, can be order, be on shelf, be out, be free, be open
+ for booking, can get
+extend deadline&extend&postpone: have more time, get extension, be push back, be give extra, move to, be now on, be
+ move to
+cancel: be off, be call off, not take place, not happen, fall through, pull plug, be scrap, be strike from, be drop,
+ be no ~, not go ahead, bin
+win election: be elect, be * new, be vote in, get most vote, be next
+arrest: be in custody, be behind bar, be in handcuff, be in cell, be lock up, be catch, be cuff
+certify: get certificate, have certificate, receive certificate, be certify, hold certificate, carry seal
+transfer: be on account, be in account, arrive, go out, be send, be wire, money be, hand over
+grow: reach, be tall, be big, pass, put on
+hatch: be out of egg, chick, peck through, be out
+bloom: be in flower, be in bloom, open, be in blossom, be out
+ripe|ripen: be red, taste sweet, be ready to pick, can be pick, turn red, be soft
+land: touch down, be on ground, be on tarmac, be at gate, be on runway, be down
+board: be on plane, be on train, be on board, be on bus, be on ship
+depart: be go, be on way, be in air, be on road, roll out, leave, take off
+appear|show up: be here, be there, walk in, pop up, turn up
+pass away|die: be go, be no longer with us, lose * battle, close * eye, fall asleep for, lose fight
+confirm date&confirm time&confirm venue&confirm place&confirm booking: ~ stand, ~ be fix, ~ be firm, ~ be set, ~ be
+ certain, be on
+decline|reject: send regret, send * regret, send apology, can not make it, can not come, can not be there, be not come
+come off|remove: get rid of, be rid of, be remove
+deliver&submit&send: send us ~, send us * ~, send me ~, send over ~, send in ~, send * over, send * in, mail us ~, be
+ here
+ from, get ~ from, have ~ from, hand us ~
+sell out: last ticket/seat/place/copy/table/spot * go, last ticket/seat/place/copy/table/spot * sell, last
+ ticket/seat/place/copy/table/spot * be
+ go, no ticket/seat/place/copy/table/spot * leave, ticket/seat/place/copy/table/spot * be go
+defrost|melt|thaw: ice * be go, ice * melt, no more ice, frost be go
+begin strike|strike begin: walk out, lay down tool, be on picket line
+decline invitation&reject invitation&refuse invitation: send regret, send * regret, can not make it, can not come, can
+ not attend, say no, have other plan, be not come, have to pass
+accept offer&accept job&accept position&accept contract&accept invitation&accept proposal&accept role: say yes, sign
+ contract, be on board, join us, start with us, come on board, take * job, be in
+renew contract&renew lease&renew membership&renew subscription: sign for another, stay for another, stay on for, sign
+ up for another, be on board for another
+complete training&finish training&complete course&finish course&pass course: get certificate, have certificate, be
+ certify, be train, be through, pass, be do with training, be do with course
+win tender&win contract&win bid&win pitch&win order: choose us, pick us, be ours, go to us, get contract, get order, get
+ nod, award us
+return leave&return holiday&return vacation&return trip&return sabbatical: be back at, be back in, be ~ first day in
+ office, be ~ first day at work, be ~ first day back, first day back, have first day back, report for duty, be at work
+ again
+fix bug&fix issue&fix problem&fix error&fix defect: no longer happen, be go, no longer occur, be history
+accept: take ~, take * ~
+fit&install&put on: be on
+issue: arrive, come, hold * ~, be in letterbox
+up: put * up, be put up, stand, be erect, be build
 """
 
 # What is left out of a text and of a pattern: articles, owners, adverbs.
 DROPPED = frozenset(
     """
     a an the my our your his her its their this that these those now finally just already also then again both very so
-    too quite still today yesterday tonight since indeed only own 's
+    too quite still today yesterday tonight indeed only own 's
     """.split()
 )
 NO_ADVERBS = frozenset("family reply supply assembly apply imply comply multiply".split())
@@ -931,12 +1130,16 @@ PRONOUNS = frozenset("i you he she it we they there that who what here everyone 
 WHOLE = {"won't": ("will", "not"), "can't": ("can", "not"), "cannot": ("can", "not"), "couldn't": ("can", "not")}
 ENDS = {"re": "are", "m": "am", "ve": "have", "ll": "will", "d": "would"}
 NEGATIVE = frozenset("not no none nothing".split())
-THIRD = frozenset(map(verbs.third_person, verbs.ACTIONS | verbs.HAPPENING | frozenset(verbs.BASES.values())))
+STATES = frozenset("live reside hang belong".split())
+THIRD = frozenset(map(verbs.third_person, verbs.ACTIONS | verbs.HAPPENING | frozenset(verbs.BASES.values()) | STATES))
 END = "$"
 ANY, END_OF = frozenset(("~",)), frozenset((END,))
 # "The results are in", but not "in the drawer".
 PARTICLES = frozenset("in on off out up over down through here there home away back under above below".split())
-CLOSING = STOPS | frozenset("since at after as this until last".split())
+CLOSING = STOPS | frozenset(map(stem, "since at after as this until last from".split()))
+WORKED_ON = frozenset("on at with for to toward towards out".split())
+TO_BE = frozenset(("be",))
+NOT_THERE = frozenset("to not late due still being needed ready under".split())
 # That these will not be is what happens: "the trip won't take place".
 AHEAD = frozenset("cancel withdraw drop pull bow scrap off".split())
 
@@ -983,10 +1186,10 @@ def _ways() -> dict[str, tuple[Way, ...]]:
     made: dict[tuple[frozenset[str], tuple[frozenset[str] | None, ...]], None] = {}
     for line in EVENTS.strip().replace("\n ", " ").splitlines():
         named, _, told = line.partition(":")
-        names = [each.strip() for each in named.split("|")]
+        alike, names = "&" not in named, [each.strip() for each in named.replace("&", "|").split("|")]
         for name in names:
             events = frozenset(map(stem, rewritten(name.removesuffix(END)).split())) - HELPERS
-            for way in (*told.split(","), *(each for each in names if each != name)):
+            for way in (*told.split(","), *(each for each in names if alike and each != name)):
                 made[events, _pattern(way)] = None
     counts = Counter(word for _, words in made for each in words if each for word in each)
     found: dict[str, list[Way]] = defaultdict(list)
@@ -999,6 +1202,17 @@ def _ways() -> dict[str, tuple[Way, ...]]:
             needed = frozenset().union(*(each for each in rare if len(each) == 1))
             found[word].append(Way(number, events, words, needed, tuple(each for each in rare if len(each) > 1)))
     return {word: tuple(ways) for word, ways in found.items()}
+
+
+@lru_cache(maxsize=1)
+def _names() -> dict[str, str]:
+    """A word for each stem of an event; the stem of a stem may be another one ("clos")."""
+    names = (
+        each
+        for line in EVENTS.strip().replace("\n ", " ").splitlines()
+        for each in line.partition(":")[0].replace("&", "|").split("|")
+    )
+    return {stem(word): word for name in names for word in rewritten(name.strip().removesuffix(END)).split()}
 
 
 def _pattern(way: str) -> tuple[frozenset[str] | None, ...]:
@@ -1091,6 +1305,11 @@ def _has_happened(tokens: list[Token], places: tuple[int, ...], way: Way, *, now
     if tokens[first].word in NEGATIVE:
         return before not in UNREAL or (before == "will" and not way.events.isdisjoint(AHEAD))
     last = places[-1] + 1
+    behind = tokens[last].said if last < len(tokens) else ""
+    if tokens[last - 1].word == "work" and behind in WORKED_ON:
+        return False  # "they are working on it"
+    if way.words[-1] == TO_BE and (behind.endswith("ed") or behind in verbs.PASTS or behind in NOT_THERE):
+        return False  # "the new router has been ordered"
     if any(tokens[place].said == "can" for place in places) and last < len(tokens) and tokens[last].said in ONLY_THEN:
         return False
     if before in UNREAL or before in ("be", "being"):
@@ -1124,7 +1343,8 @@ def retellings(text: str, words: Set[str], stands_for: Callable[[str], str]) -> 
         named = {stands_for(each) for each in told.events}
         others = named != words or len(words) == 1  # of what it is said has to be said as well
         if named <= words and others and all(is_known(each) for each in told.any_of):
-            yield _with(text, told, [each for each in told.tokens if is_known(each)], " ".join(sorted(named)))
+            name = " ".join(_names().get(each, each) for each in sorted(told.events))
+            yield _with(text, told, [each for each in told.tokens if is_known(each)], name)
 
 
 def _with(text: str, told: Told, kept: list[Token], named: str) -> str:

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 
 from memory.text import patterns
-from memory.text.intentions import documents, foreign, times
+from memory.text.intentions import documents, duties, foreign, times
 from memory.text.intentions.cues import (
     CALLED_OFF,
     CUE,
@@ -25,6 +25,7 @@ from memory.text.intentions.cues import (
 )
 from memory.text.intentions.occurrences import rewritten
 from memory.text.intentions.predicates import (
+    ASIDE_MARK,
     DENIAL,
     DOER_MARK,
     MOST_WORDS,
@@ -35,7 +36,8 @@ from memory.text.intentions.predicates import (
     sentences,
     words_of,
 )
-from memory.text.intentions.verbs import ACTIONS, BASES, LIKE_PAST, is_action, stem
+from memory.text.intentions.verbs import ACTIONS, BASES, DOES, LIKE_PAST, is_action, listed, stem, third_person
+from memory.text.intentions.verbs import HAPPENING as VERBS_OF_EVENTS
 
 # ruff: noqa: SIM905 -- a list of words is read as words, without quotes
 SURELY = (
@@ -199,11 +201,22 @@ MOST = 20
 LEAST_WORDS = 2
 
 MARKER = patterns.late(
-    r"^\W*next time(?= )|^\W*should(?=\s+(?!(?:i|we|you|it be)\b)\w+\s)|\bthe (?:day|minute|second|instant)"
+    r"^\W*next time(?= )|(?<=, )should(?= (?:the|our|my|his|her|their|any(?:one|body)|some(?:one|body)"
+    r"|(?-i:[A-Z])\w+)\b)"
+    r"|(?<![-/.\w])(?:assuming(?: that)?|on (?:the )?condition that)(?= (?:the|my|our|your|his|her|their|no|he|she"
+    r"|it|we"
+    r"|they|you|i|(?-i:[A-Z])\w+)\b)"
+    r"|\b(?:up)?on(?= (?:the )?(?:arrival|receipt|delivery|completion|payment|approval|confirmation|publication"
+    r"|signature"
+    r"|departure|return|acceptance|renewal) of\b)|^\W*should(?=\s+(?!(?:i|we|you|it be)\b)\w+\s)|\bthe (?:day|minute"
+    r"|second|instant)"
     r"(?=\s+(?:the|our|my|his|her|their|he|she|they|we|it|that|(?!\w+day\b)(?-i:[A-Z])\w+)\b)"
-    r"|(?<![-/.\w])(?:(?:as soon as|the moment|provided(?: that|(?= (?:the|my|our|your|his|her|their|no|he|she|it|we"
-    r"|they|you|i)\b))|in the event (?:that|of)|whenever|when|upon"
-    r"|the next time|in case(?! of)|(?:each|every) time|(?<!day )(?<!week )(?<!look )after(?! all\b)|if(?! only))"
+    r"|(?<![-/.\w])(?:(?:as soon as|the (?:very )?moment|(?:if|as) and when|provided(?: that|(?= (?:the|my|our|your"
+    r"|his|her|their|no|he|she|it|we"
+    r"|they|you|i|all|both|(?-i:[A-Z])\w+)\b))|in the event (?:that|of)|whenever|when|upon"
+    r"|the next time|in case(?! of)|(?:each|every) time|(?<!day )(?<!week )(?<!look )after(?! all\b(?! (?:of|the|our"
+    r"|my|their|his|her|\d+|two|three|four|five|six"
+    r"|[a-z]+(?: [a-z]+)? (?:have|has|are|is))\b))|if(?! only))"
     r"(?![-/\w])(?!\s+(?:block|statement|clause|loop|branch|condition|expression)s?\b)|once(?![-/\w])(?!\s+(?:a|an"
     r"|per|every|each|more|again|in|upon|we've)\b))",
     re.IGNORECASE,
@@ -255,8 +268,40 @@ BY_PERSON = patterns.late(r"\s*when\s+(?:you|i|we)\s+(?!\w+ed\b|were\b|had\b|met
 UNTIL_THEN = patterns.late(
     r"^.{3,}?\buntil\b(?P<clause>[^,;]{5,}?)[,;]?\s+(?:and )?then\s+(?P<order>.+)$", re.IGNORECASE | re.DOTALL
 )
+# "Keep the gate locked until the fair is over", "do not ship it until the deposit is in".
+NOT_YET = patterns.late(
+    r"^\W*(?:please )?(?:do not|don't|never)\s+(?!(?:forget|worry|panic|hesitate|be|give up)\b)", re.IGNORECASE
+)
+HELD = patterns.late(
+    r"^(?P<order>\W*(?:please )?(?:(?:do not|don't|never)\s+[a-z]|(?:keep|hold|leave|block|freeze|pause|suspend|stop"
+    r"|postpone|delay|withhold|reserve|park|mute|defer|put|store|guard|monitor|watch|maintain|wait|stay)\b)[^,;]{3,}?)"
+    r"\s*,?\s+until\s+(?:after )?(?P<clause>(?:(?:the|my|our|your|his|her|their|all|both|i|we)\b"
+    r"|(?-i:[A-Z])\w)[^,;]{4,}?)"
+    r"\W*$",
+    re.IGNORECASE,
+)
+# "Hold the button until the light blinks"
+OF_A_MANUAL = patterns.late(
+    r"\b(?:buttons?|keys?|switch|lever|pedal|pan|pot|heat|dough|sauce|mixture|batter|lid|breath|cursor|mouse|oven"
+    r"|simmer"
+    r"|stir|dish|meat|onions?|press)\b",
+    re.IGNORECASE,
+)
+HAPPENING = patterns.late(
+    rf"\b(?:is|are|has|have|{'|'.join(sorted(map(third_person, ACTIONS | VERBS_OF_EVENTS)))})\b|^(?:i|we)\b",
+    re.IGNORECASE,
+)
 # "We hit 10,000 subscribers" is said of a channel too.
 OWN = patterns.late(r"\W*(?:i|we(?!.*\d))\b", re.IGNORECASE)
+# Who does it is not named, so that the first word is the verb.
+NOBODY_NAMED = patterns.late(
+    rf"\W*(?:i|we|any(?:one|body)|some(?:one|body))\s+(?:finally |have |has |\w*ly )*(?:{listed(ACTIONS | DOES.keys())}"
+    r"|receives?|finds?|gets?|loses?|hears?|wins?|sees?|\w+ed)\s+(?:the|my|our|his|her|their|your|an?|all|both|that"
+    r"|this)\b",
+    re.IGNORECASE,
+)
+# What we are to receive may be said to have come.
+RECEIVED = patterns.late(r"\W*we (?:finally |have |\w*ly )*(?:receive|received|get|got|obtain)\b", re.IGNORECASE)
 NEXT_TIME = patterns.late(r"\W*(?:the )?next time (?:you|i|we) \w+ (?-i:[A-Z])", re.IGNORECASE)
 PRONOUN = patterns.late(r"\s*((?P<person>he|she)|it|they)\b(?!')", re.IGNORECASE)
 THING = (
@@ -273,7 +318,8 @@ ORDERED = patterns.late(
 WHICH = patterns.late(
     r"(?:the|my|our|his|her|their) (?:[a-z]+ )?(?:dog|cat|horse|puppy|kitten|rabbit|baby|toddler|boy|girl|child"
     r"|son|daughter|wife"
-    r"|husband|sister|brother|mother|father|mum|dad|grandma|grandpa|grandmother|grandfather|uncle|aunt|neighbou?r|boss|patient"
+    r"|husband|sister|brother|mother|father|mum|dad|grandma|grandpa|grandmother|grandfather|uncle|aunt|neighbou?r"
+    r"|boss|patient"
     r"|guest|client|customer|tenant|nurse|doctor|intern|trainee|player|driver|pupil|student|teacher)\b",
     re.IGNORECASE,
 )
@@ -294,10 +340,13 @@ CONCERNED = patterns.late(
 # "The court rejects the appeal"; who wins or loses is not left out.
 DOES_TO = patterns.late(
     r"\s*(?P<doer>(?:the|our|my|his|her|their) (?:[\w-]+ )?[\w-]+) (?:has |have )?"
-    r"(?P<verb>[a-z]+) (?:the|an?|my|our|your|his|her|their|its|this|that)\s",
+    r"(?P<verb>(?!(?:on|for|in|to|upon|about|of|at|with|from)\b)[a-z]+) (?:(?:on|for|in favour of|to|upon"
+    r"|about) )?(?:the|an?|my|our|your|his|her|their|its|this|that)\s",
     re.IGNORECASE,
 )
-DONE_TO = frozenset(map(stem, ACTIONS | LIKE_PAST | frozenset(BASES.values()))) - frozenset(
+DONE_TO = frozenset(
+    map(stem, ACTIONS | LIKE_PAST | frozenset(BASES.values()) | frozenset(("rule", "grant", "ratify", "back", "veto")))
+) - frozenset(
     map(
         stem,
         "win lose beat be have get do go leave arrive fall return receive reach pass miss catch call visit"
@@ -312,13 +361,51 @@ RECEIVES = patterns.late(
 OWNED_BY = patterns.late(
     r"\s*(?:(?:someone|somebody|anyone|anybody)\s+(?:\w+\s+)?)?(?:his|her|their)\s+[a-z]", re.IGNORECASE
 )
-NAMES = patterns.late(r"(?<![\w'])(?!(?:I|Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)(?:day)?\b)[A-Z][\w-]+(?: [A-Z][\w-]+)*")
+NAMES = patterns.late(
+    r"(?<![\w'])(?:(?:Mr|Mrs|Ms|Dr|Prof)\.? )?((?!(?:I|Mon|Tues|Wednes|Thurs|Fri|Satur"
+    r"|Sun)(?:day)?\b)[A-Z][\w-]+(?: [A-Z][\w-]+)*)"
+)
+# What the thing was before, which is not said of it any more: "the missing key", "our own van".
+BEFORE = patterns.late(
+    r"\b(?:the|my|our|your|his|her|their|this|that|some|any|all)\s+(?P<state>missing|lost|stolen|broken|faulty"
+    r"|defective|damaged"
+    r"|overdue|outstanding|pending|open|unpaid|unsigned|wanted|leaking|jammed|blocked|remaining|own|required|requested"
+    r"|ordered|promised|planned|upcoming|scheduled|pending|long-awaited|annual|yearly|quarterly|monthly|weekly"
+    r"|proposed)"
+    r"\s+(?=[\w'-]+)(?!(?:is|are|has|have|of|in|on|at|to|for|from|by|with|goes|gets)\b)",
+    re.IGNORECASE,
+)
+# All of them have to: "once every branch has reported", "when both drivers are back".
+ALL = patterns.late(
+    r"^\W*(?:the [\w-]+ (?:team|crew|staff|group|department|squad)\b|the (?:last|final|remaining)\b|all|both|every"
+    r"|each|everybody|everyone"
+    r"|the (?:two|three|four|five|six|seven|eight|nine|ten|twelve|\d+))\b",
+    re.IGNORECASE,
+)
+# The name says it: "the deposit for the Lind wedding".
+BEHIND_A_NAME = patterns.late(
+    r"\b(?:for|from|of|with|by|at) (?:the|our|my|his|her|their|your) [A-Z][a-z]\w+ (?P<said>(?:wedding|building"
+    r"|meeting|[a-z]{3,}(?<!ed)(?<!ing)))\b"
+)
+# She has one at a time.
+KIND_OF_LEAVE = patterns.late(
+    r"\b(?:the|my|our|your|his|her|their|from) (?P<said>parental|maternity|paternity|sick|medical|family|annual|unpaid"
+    r"|summer|winter|business|sabbatical) (?=(?:leave|holidays?|vacation|trip|break)\b)",
+    re.IGNORECASE,
+)
+COUNTED = patterns.late(
+    r"^\W*(?:all|both|the)(?: of)?(?: the| our| my| your| his| her| their)? (?P<number>two|three|four|five|six|seven"
+    r"|eight|nine"
+    r"|ten|eleven|twelve|twenty|\d+)(?= [a-z])",
+    re.IGNORECASE,
+)
 # "Remind me when it is free to book it", but not "remind me to pay when it starts to rain".
 REMIND = patterns.late(r"[\s,]*remind (?!\S+ to\b)", re.IGNORECASE)
 REMINDED = patterns.late(rf"(?<!starts)(?<!begins) to (?={DEED}).*$", re.IGNORECASE | re.DOTALL)
 MAY_BE_WHEN = patterns.late(
     r"\b(?:when|whenever|upon|unless|except|bi-?weekly|fortnightly|next time|once|twice|noon|midnight|weekdays?"
-    r"|weekends?|until|should|the (?:day|minute|second)|christmas|new year|tmrw|tmr|tmw|provided|\d\s?[ap]m|after|if"
+    r"|weekends?|until|should|the (?:day|minute|second)|christmas|new year|tmrw|tmr|tmw|provided|assuming|\d\s?[ap]m"
+    r"|after|if"
     r"|time|moment|soon as|in|within|from now|hence|later|at|on|by|before|every|each|today|tonight"
     r"|tomorrow|next|daily|weekly|quarterly|yearly|annually|monthly|hourly|this|end of|eod|cob|\d{4}-\d\d-\d\d"
     r"|(?:mon|tues|wednes|thurs|fri|satur"
@@ -351,7 +438,9 @@ def may_hold_one(sentence: str) -> bool:
 
     Of a whole text this is never asked: some of the patterns take time by the square of the length.
     """
-    in_english = MAY_BE_WHEN.search(sentence) is not None and (may_be_in(sentence) or may_cue(sentence))
+    in_english = MAY_BE_WHEN.search(sentence) is not None and (
+        may_be_in(sentence) or may_cue(sentence) or duties.may_be_in(set(sentence.casefold().split()))
+    )
     return in_english or foreign.may_hold_one(SURE.sub("", sentence))
 
 
@@ -367,6 +456,15 @@ def found_in(text: str, *, zone: str, written_at: datetime, doubtful: bool = Fal
     return list(islice((each for each in found if each and (doubtful or not each.doubtful)), MOST))
 
 
+def _held(sentence: Sentence, zone: str, written_at: datetime) -> Intention | None:
+    """What is kept as it is, or not done, until something happens: that is waited for."""
+    found = HELD.match(sentence.text)
+    if found is None or OF_A_MANUAL.search(found["order"]) or not HAPPENING.search(found["clause"]):
+        return None
+    order = NOT_YET.sub("", found["order"])
+    return _intention_in(sentence._replace(text=f"Once {found['clause']}, {order}"), zone, written_at)
+
+
 def _zoned(sentence: Sentence, zone: str) -> tuple[Sentence, str]:
     """The sentence without the zone that it states, and the zone of its times."""
     text, stated = times.with_stated_zone(sentence.text, zone)
@@ -379,7 +477,11 @@ def _meant(sentence: Sentence, zone: str, written_at: datetime) -> Intention | N
         return None
     if held := UNTIL_THEN.match(sentence.text):
         sentence = sentence._replace(text=f"When{held['clause']}, {held['order']}")
-    found = _intention_in(sentence, zone, written_at) or _foreign(sentence, zone, written_at)
+    found = (
+        _intention_in(sentence, zone, written_at)
+        or _held(sentence, zone, written_at)
+        or _foreign(sentence, zone, written_at)
+    )
     return replace(found, doubtful=True) if found and is_hedged(sentence.text) else found
 
 
@@ -437,7 +539,17 @@ def _intention_in(sentence: Sentence, zone: str, written_at: datetime) -> Intent
         _intention_of_cue(sentence, clause, own_times(main, cue), zone=zone, written_at=written_at)
         for cue in cues_in(main)
     )
-    return next((each for each in found if each is not None), None)
+    meant = next((each for each in found if each is not None), None)
+    return meant or _duty(sentence, clause, main)
+
+
+def _duty(sentence: Sentence, clause: tuple[int, int] | None, main: str) -> Intention | None:
+    """What somebody does, or should do, when the clause comes true."""
+    inner = sentence.text[slice(*clause)] if clause else ""
+    if not inner or POLITE.match(inner) or _is_time(inner) or times.spans(main):
+        return None
+    is_one = duties.is_in(main, inner, MARKER.sub("", inner, count=1))
+    return _predicate(sentence, inner, main) if is_one else None
 
 
 def _intention_of_cue(
@@ -501,17 +613,34 @@ def _predicate(sentence: Sentence, inner: str, main: str) -> Intention | None:
     if (GENERAL.search(said) and not (whoever or ALWAYS.match(inner) or NEXT_TIME.match(inner))) or (negated and timed):
         return None
     plain = rewritten(RECEIVES.sub("receives", MARKER.sub("", _blanked(inner, timed), count=1)))
+    aside = words_of(" ".join(found["state"] for found in BEFORE.finditer(plain)))
+    for rule in (BEHIND_A_NAME, KIND_OF_LEAVE):
+        aside = (*aside, *words_of(" ".join(found["said"] for found in rule.finditer(plain))))
+    if counted := COUNTED.match(plain):  # how many all of them are
+        aside = (*aside, *words_of(counted["number"]))
+        plain = f"{plain[: counted.start('number')]} {plain[counted.end('number') :]}"
+    plain = BEFORE.sub(lambda found: found[0].replace(found["state"], " "), plain) if aside else plain
+    for rule in (BEHIND_A_NAME, KIND_OF_LEAVE):
+        plain = rule.sub(lambda found: found[0].replace(found["said"], " "), plain)
     words = words_of(DENIAL.sub(lambda found: found[0] if _happens(found[0]) else " ", plain))
+    if NOBODY_NAMED.match(clause) and len(words) > 1 and not any(word[0].isdigit() for word in words):
+        words = (*words[1:], words[0])  # the thing before what is done to it
+    aside = (*(each for each in aside if each not in words), *(("all",) if ALL.match(clause) else ()))
     if not LEAST_WORDS <= len(words) <= MOST_WORDS and words != (PAID,):
         return None
     return Intention(
         sentence.starts,
         sentence.ends,
-        words=(*words, *(f"{OWNER_MARK}{each}" for each in words_of(owner)), *_doer(plain, words)),
+        words=(
+            *words,
+            *(f"{OWNER_MARK}{each}" for each in words_of(owner)),
+            *_doer(plain, words),
+            *(f"{ASIDE_MARK}{each}" for each in aside),
+        ),
         negated=negated,
         clause=clause,
         doubtful=standing == documents.DOUBTFUL,
-        own=OWN.match(clause) is not None,
+        own=OWN.match(clause) is not None and not RECEIVED.match(clause),
     )
 
 

@@ -127,7 +127,8 @@ NOW = r"(?:now |finally |all |both |back |already |safely )*"
 SOME = r"((?:\s+[\w'-]+){0,3}?)"
 # Verbs that say the same with or without a particle.
 FILLING = patterns.late(
-    r"\b((?:fill|heat|warm|cool|dry|speed|slow|use|finish|wake|grow|melt|burn|load|boot|start|cheer|pack|clean|calm|die|swell"
+    r"\b((?:fill|heat|warm|cool|dry|speed|slow|use|finish|wake|grow|melt|burn|load|boot|start|cheer|pack|clean|calm"
+    r"|die|swell"
     r"|empt|tidy|slim|wrap|ripen|harden|thaw|freeze|freez|ship|pour)(?:s|es|ed|ped|ied|ies|ing)?)"
     r" (?:up|out|down|off)\b",
     re.IGNORECASE,
@@ -151,6 +152,7 @@ SETTING_IN = patterns.late(
     r"|that|school)\b)(?P<to>[a-z]+))|(?=(?!\w*thing\b|morning|evening)(?P<doing>[a-z]{2,}ing)\b))",
     re.IGNORECASE,
 )
+GIVING_UP = patterns.late(r"\bquit(?:s|ted|ting)?(?= [a-z]{2,}ing\b)", re.IGNORECASE)
 # Sets of words that say one verb, and the verb; what stands between them stays.
 PHRASES = tuple(
     (patterns.late(rf"\b(?:{phrase})(?!\w)", re.IGNORECASE), rf" {verb} ")
@@ -162,7 +164,6 @@ PHRASES = tuple(
             ),
             "baby born",
         ),
-        (r"quit(?:s|ted|ting)?(?= [a-z]{2,}ing\b)", "stop"),
         (r"(?:there(?:'s| is) )?no (?:more )?(?:space|room)(?: is)? left(?= on\b)", "full"),
         (r"(?:there(?:'s| is| are) )no (?:more )?([\w-]+(?: [\w-]+)?) left(?=\s*(?:[.,;!]|$))", r"\1 expire"),
         (
@@ -410,11 +411,31 @@ OF_AN_EVENT = re.compile(
     re.IGNORECASE,
 )
 # What can only be said to have happened together with a word that says that it did.
-OVER = re.compile(
-    r"\b(?:done|complete|completed|finished|over|took place|has taken place|received|went through|gone through"
-    r"|successful"
-    r"|succeeded|in hand|is here|came through|came in|is in)\b",
+OVER = patterns.late(
+    r"\b(?:done|complete|completed|finished|took place|has taken place|received|went through|gone through"
+    r"|successful|succeeded|in hand|is here|came (?:through|in|down|back)|is in|went (?:well|smoothly|fine|ahead"
+    r"|off without)"
+    r"|handed down|was (?:issued|announced|granted|confirmed|accepted|signed|celebrated|held|registered|recorded"
+    r"|published"
+    r"|delivered)|has been (?:issued|announced|granted|confirmed|accepted|signed|held|registered|recorded|published"
+    r"|delivered)|(?:is|are) (?:now )?(?:official|final|a fact|behind (?:us|me|him|her|them)|history|public|in place)"
+    r"|took effect|came as|surprised|shocked|stunned|saddened|caused|led to|triggered|landed|arrived|happened"
+    r"|reached (?:us|me)"
+    r"|passed (?:its|the|his|her|their|our|my)|is on (?:my|the|our) desk|(?:is|are) (?:out|over"
+    r"|through)(?=\s*(?:[.,;:!)]|$|now\b|and\b|since\b)))\b"
+    r"|\bover\b(?=\s*(?:[.,;!]|$|now\b|and\b))",
     re.IGNORECASE,
+)
+# What follows has happened: "since the arrival of the truck", "thanks to his promotion".
+FOLLOWING = patterns.late(
+    r"(?:^\W*|\b)(?:since|ever since|following|thanks to|because of|due to|owing to|as a result of|in the wake of"
+    r"|with)\s+"
+    r"(?=(?:the|his|her|their|our|my|your|its|(?-i:[A-Z])[\w'-]+'s?)\s)(?P<what>[^,;.]{3,80})",
+    re.IGNORECASE,
+)
+# "After the arrival of the truck we had to move the van": what came later has come as well.
+AFTERWARDS = patterns.late(
+    r"^(?P<lead>\W*)after(?=\s+(?:the|his|her|their|our|my|your|its|(?-i:[A-Z])[\w'-]+'s?)\s)", re.IGNORECASE
 )
 # Endings of a noun for what a verb does, and what the verb may end in.
 NOUNS_OF_VERBS = (
@@ -423,10 +444,54 @@ NOUNS_OF_VERBS = (
     ("ment", ("",)), ("al", ("", "e")), ("ance", ("", "e")), ("ure", ("", "e")), ("ery", ("er",)),
 )  # fmt: skip
 SHORTEST_NOUN = 6
+# The others, behind their verb.
+NOUNS = """
+arrive arrival, depart departure, leave departure exit farewell, return return homecoming, resign resignation, elect
+election,
+renew renewal, approve approval, die death passing, born birth, sell sale, buy purchase acquisition, pay payment,
+deliver delivery,
+rule ruling verdict judgment, decide decision verdict, sign signing signature, launch launch, publish publication
+release,
+release release, close closure closing, open opening, reopen reopening, start start beginning, begin beginning start,
+end end,
+finish completion end, fail failure outage breakdown, lose loss defeat, win win victory, steal theft, arrest arrest,
+dismiss
+dismissal, fire dismissal, retire retirement, promote promotion, appoint appointment, choose choice, agree agreement,
+refuse
+refusal, reject rejection, accept acceptance, cancel cancellation, terminate termination, vaccinate vaccination,
+graduate
+graduation, marry wedding marriage, divorce divorce, engage engagement, collapse collapse, crash crash, recover
+recovery, repair
+repair, replace replacement, install installation, inspect inspection, visit visit, move move relocation, transfer
+transfer,
+merge merger merge, acquire acquisition, complain complaint, apologise apology, confess confession, confirm
+confirmation, reply reply
+response answer, answer answer reply, announce announcement, remove removal, withdraw withdrawal, shut shutdown, rise
+rise
+increase, fall fall drop, review review, test test, audit audit, certify certification, grant grant, hire hiring,
+admit admission, discharge discharge, invite invitation, register registration, enrol enrolment, offer offer, receive
+receipt, ship shipment shipping dispatch, book booking, order order, refund refund, cure cure, heal healing, operate
+operation
+surgery, deploy deployment rollout, migrate migration, upgrade upgrade, update update, restore restoration, renovate
+renovation, demolish demolition, adopt adoption, ratify ratification, convict conviction, acquit acquittal, sentence
+sentencing, strike strike, attack attack, explode explosion, flood flooding, burn fire, move-in move-in, hand handover,
+inaugurate inauguration, defend defence defense, nominate nomination, succeed success, disappear disappearance, discover
+discovery, expire expiry expiration, extend extension, lift lifting, suspend suspension, ban ban, evict eviction,
+conclude
+conclusion, settle settlement, vote vote, draw draw, hatch hatching, bloom bloom, land landing, sink sinking, rescue
+rescue
+"""
+VERBS = {
+    noun: [verb for verb, *nouns in (line.split() for line in NOUNS.split(",")) if noun in nouns]
+    for line in NOUNS.split(",")
+    for noun in line.split()[1:]
+}
 
 
 def verbs_of(word: str) -> list[str]:
     """What the verb of a noun such as "installation" may be."""
+    if word in VERBS:
+        return VERBS[word]
     for ending, instead in NOUNS_OF_VERBS:
         if len(word) >= SHORTEST_NOUN and word.endswith(ending):
             return [word[: -len(ending)] + each for each in instead]
@@ -443,7 +508,8 @@ HELPING = frozenset(
 
 
 def set_in(text: str) -> str:
-    """The text with what has begun as what is."""
+    """The text with what has begun as what is, and what is given up as stopped."""
+    text = GIVING_UP.sub("stopped", text)
     return SETTING_IN.sub(lambda found: found[0] if _goes_to_an_end(found) else "is ", text)
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from memory.text import json_texts, patterns, search_words
 from memory.text.encodings import normalized
-from memory.text.intentions import documents, events, occurrences, verbs
+from memory.text.intentions import documents, events, occurrences, references, verbs
 from memory.text.intentions.verbs import stem
 from memory.text.similarity.spelling import with_signs
 from memory.text.similarity.values import NUMBER_WORDS
@@ -36,14 +36,36 @@ QUOTED = patterns.late(
 URL = patterns.late(r"\b(?:https?|ftp)://[^\s>)\]]+")
 QUOTED_LINE = patterns.late(r"^[ \t]*>[^\n]*", re.MULTILINE)
 SINGLE_WORDS = patterns.late(r"\S+")
+# What has a title: "ticket 'login loop'".
+HAVE_TITLES = (
+    r"(?:pr|mr|pull request|ticket|issue|task|card|epic|story|item|order|case|project|file|document|column|job|pipeline"
+    r"|milestone|feature|branch|tab|folder|sheet|form|step|stage|phase|event|entry|row)"
+)
+TITLED = patterns.late(rf"\b(?:{HAVE_TITLES}|named|called|titled)\s*:?\s*$", re.IGNORECASE)
+HAS_TITLE = patterns.late(rf"\s+{HAVE_TITLES}\b", re.IGNORECASE)
+# Before what somebody says or answers: "Asked the bank. 'Yes, it is in.'", "Leo replied: 'Signed.'"
+ANSWERED = patterns.late(
+    r"(?:\b(?:he|she|they|(?-i:[A-Z][\w'-]+)|the (?:[\w-]+ )?[a-z]+(?:er|or|ist|ant|ent|man|woman)|support"
+    r"|accounting|finance"
+    r"|hr|legal|ops|team|office|bank|clinic|lab|school|customs) (?:just |then |has |now )?(?:said|says|wrote|writes"
+    r"|replied"
+    r"|replies|answered|answers|confirmed|confirms|reported|reports|texted|mailed|e-?mailed|messaged|told (?:me|us)"
+    r"|posted"
+    r"|announced|announces|wrote back|writes back)(?: (?:back|today|just now|me|us|yesterday|this morning))*"
+    r"|\b(?:her|his|their|the) (?:answer|reply|response|message|text)(?: was| is| reads)?|(?:^|[.!\n])\s*(?:i "
+    r"|we )?(?:asked|called"
+    r"|phoned|pinged|texted|checked with)\b[^.?!\"]{2,60})\s*[,:.]\s*$",
+    re.IGNORECASE,
+)
+NEARBY = 90  # characters
 TITLE = 3  # so many words in quotation marks may be a name
 WORD = patterns.late(r"(?:(?<![\w-])-)?\d+(?:[.,]\d+)+(?![\w])|(?<![\w-])-\d+\b|[^\W_]+(?:'[a-z]+)?")
 THOUSANDS = patterns.late(r"(?<=\d),(?=\d{3}\b)")
 FOREIGN_STEM = 6  # letters; endings of verbs change the last of a stem
 MOST_WORDS = 12
-# Before a word of a condition: whose it is, which need not be said again, and who does it, which a passive may leave
-# out.
-OWNER_MARK, DOER_MARK = MARKS = "~", "^"
+# Before a word of a condition: whose it is, which need not be said again; who does it, which a passive may leave
+# out; what it was called before, and that all of them have to.
+OWNER_MARK, DOER_MARK, ASIDE_MARK = MARKS = "~", "^", "+"
 PAID, OWED = "pay", frozenset(("deposit", "rent", "fe", "instalment", "sum", "fund"))
 UNSAYING = """
 a an the this that these those it its he she they we i you me us him her them my our your their his and or but so then
@@ -51,7 +73,9 @@ also just now already finally again because
 is are was were be been being has have had having am do does to of in on at by for
 from with into as got get gets getting there here which who whom whose
 someone somebody anyone anybody something when once after if soon moment until before since
-while very too some any each every all both can today yesterday tomorrow tonight morning successfully 's
+while very too some any each every all both can today yesterday tomorrow tonight morning successfully fully completely
+entirely
+totally properly definitely officially formally actually really safely 's
 """
 STOP = frozenset(UNSAYING.split())
 # Without one of these a text may be in another language.
@@ -61,7 +85,8 @@ AHEAD = patterns.late(
     r"\b(?:tomorrow|tonight|later|not before|(?<!heute )morgen|übermorgen|demain|jutro|pojutrze|(?<!esta )mañana"
     r"|(?:this coming|coming|next) (?:week|month|year|quarter|time|summer|winter|spring|autumn|fall|season|term"
     r"|semester"
-    r"|morning|night|weekend|\w+day|january|february|march|april|may|june|july|august|september|october|november|december)"
+    r"|morning|night|weekend|\w+day|january|february|march|april|may|june|july|august|september|october|november"
+    r"|december)"
     r"|(?:every|each) (?:day|week|month|year|morning|night|spring|summer|autumn|winter|time|\w+day|may|june|july)"
     r"|(?:in|by|before|after) (?:the )?(?:spring|summer|autumn|winter|new year|holidays|weekend|end of"
     r"|beginning of|start of)"
@@ -101,7 +126,9 @@ ELSEWHERE = patterns.late(
     r"\b(?:at|in|of|on|from|near|for|under|by) (?:(?:the|an?|my|our|your|his|her|their"
     r"|one of our) )?(?:[\w-]+ )?(?:other|next"
     r"|neighbou?ring|adjacent|opposite|rival|competing|different|another|second|competitors?|rivals?|neighbou?rs?)\b"
-    r"(?! (?:time|step|day|week|month|year|to)\b)|\bnext door\b|\bacross the (?:street|road|river|border)\b"
+    r"(?! (?:\w+ )?(?:time|step|attempt|try|go|round|hour|day|night|week|month|year|quarter|term|season|decade)s?\b"
+    r"| to\b)|\bnext door\b|\b(?:the|that|an?) [\w-]+ (?:upstairs|downstairs|opposite)\b|\bacross the (?:street|road"
+    r"|river|border)\b"
     r"|\bin (?:a|the|my|his|her|our) (?:dream|film|movie|novel|story|drill|exercise|simulation|rehearsal"
     r"|video game|scenario"
     r"|soap|episode|series)s?\b",
@@ -119,7 +146,8 @@ A_CERTAIN = patterns.late(
     re.IGNORECASE,
 )
 OWNED_BY_OTHERS = patterns.late(
-    r"\b(sister|brother|mother|father|mum|mom|dad|wife|husband|son|daughter|friend|colleague|neighbou?r|cousin|aunt|uncle"
+    r"(?<!\bat )(?<!\bin )(?<!\bduring )\b(sister|brother|mother|father|mum|mom|dad|wife|husband|son|daughter|friend"
+    r"|colleague|neighbou?r|cousin|aunt|uncle"
     r"|competitor|rival|predecessor|flatmate|roommate|niece|nephew|grandmother|grandfather|someone|somebody|yesterday"
     r"|tomorrow|year|month|week)(?:'s|s'|s's) ((?:[\w-]+ ){0,2}?[\w-]+)",
     re.IGNORECASE,
@@ -149,12 +177,14 @@ NOT_IT = patterns.late(
 )
 # Behind it another clause begins, of which nothing belongs to the one before.
 CONTRAST = patterns.late(
-    r",?\s*\b(?:but|while|whereas|yet|although|though)\s+(?=(?:the|an?|my|our|your|his|her|their|its|this|that|these|those|no|not"
+    r",?\s*\b(?:but|while|whereas|yet|although|though)\s+(?=(?:the|an?|my|our|your|his|her|their|its|this|that|these"
+    r"|those|no|not"
     r"|it|he|she|they|we|i|you|there)\b|(?-i:[A-Z]))",
     re.IGNORECASE,
 )
 # Whoever is called does not call.
-TOWARDS = frozenset(("call", "phon", "ring", "visit"))
+TOWARDS = frozenset("call phon ring visit reply writ".split())
+WE_DO = patterns.late(r"^\W*(?:[\w']+\s+){0,3}?(?:i|we)\b", re.IGNORECASE)
 WHO_DOES = patterns.late(
     r"\b(?:i|we|you|he|she|they|somebody|someone|(?-i:[A-Z]\w+)|(?:the|my|our|his|her) [\w-]+)(?: (?:have|has"
     r"|had|just|already"
@@ -249,7 +279,7 @@ GENERALLY = patterns.late(
 )
 # "I", "we" and "I'm" in a condition: who it is that did it; a note without a subject is its writer's.
 OWN = patterns.late(
-    r"\b(?:i|we)\b|\b(?:the|this) (?:user|author|writer)\b"
+    r"\b(?:i|we|our|us|my|me)\b|\b(?:the|this) (?:user|author|writer)\b"
     r"|^\W*(?:(?:now|just|finally|all|already)\s+)*(?:\w{2,}ed|done|home|back|here|there|sent|paid|made|read)\b",
     re.IGNORECASE,
 )
@@ -269,10 +299,22 @@ BRINGING = frozenset(
 )
 WEATHER = frozenset(("rain", "snow", "freez", "storm", "hail", "drizzl"))
 HAPPENS = frozenset(verbs.third_person(verb) for verb in verbs.ACTIONS | verbs.HAPPENING)
+HAPPENING = frozenset(
+    stem(verb) for verb in verbs.ACTIONS | verbs.HAPPENING | frozenset(verbs.BASES.values()) | occurrences.VERBS.keys()
+)
+THERE = patterns.late(
+    r"(?:[\w'-]+ ){0,5}?(?:(?:is|are|was|were|has been|have been)(?: now| finally| already)? (?:on|under|here|in"
+    r"|there|done"
+    r"|complete|official|final|out|through|over|handed down|issued|announced|granted|published|delivered)"
+    r"|came (?:down|in|through|as|out)|took effect|took place|happened|landed)\b"
+)
+NOT_DOING = frozenset("morning evening during nothing something everything anything".split())
 CONTRACTED = patterns.late(r"(?:i|you|he|she|it|we|they|there|that|who)'(?:m|re|ve|d|ll|s)$")
 # Behind an article these are things, and not what is done.
 THINGS = frozenset("grant grants dock docks land patch patches mount mounts".split())
 ARTICLES = frozenset("the a an my our your his her their this that these those for".split())
+OBJECTS = ARTICLES - {"for"}
+MEANT_FOR = frozenset("for pending awaiting before without until about".split())
 UNITS = frozenset(
     "percent euro dollar pound degre kg km m cm mm gb mb tb ms bar volt watt hour minut day week litr liter".split()
 )
@@ -287,6 +329,21 @@ DIFFERENCE = patterns.late(
 # What one or some of them did, what is put off, and what a relative did.
 PARTLY = patterns.late(
     r"\b(?:only )?(?:one|some|most|two|three|a few|several|none) of (?:the|them|us|our|my|its|those)\b", re.IGNORECASE
+)
+SOME = patterns.late(
+    r"\b(?P<first>an?|another|one|(?:the )?first|some|most|many|several|few|half|part|only|two|three|four"
+    r"|five|six|seven|eight|nine|ten|eleven|twelve|\d+)(?: more| other)?(?: of| out of|/)?"
+    r"(?:(?: (?:the|our|my|her|his|their))?(?: all)? ?(?P<last>\d+|two|three|four|five|six|seven|eight|nine|ten"
+    r"|twelve)\b)?"
+    r"(?P<whom>(?: [\w'-]+){0,3})",
+    re.IGNORECASE,
+)
+EXCEPTED = patterns.late(
+    r"\b(?:all but|except|apart from|save for|other than|everyone but|everybody but|but not|(?:is"
+    r"|are) (?:still )?(?:missing"
+    r"|outstanding|pending|open|to come)|still (?:missing|waiting|outstanding|owes?|needs?|has to|have to)"
+    r"|the (?:others|rest))\b",
+    re.IGNORECASE,
 )
 PUT_OFF = patterns.late(
     r"\b(?:postponed|delayed|deferred|rescheduled|suspended|on hold|put off|pushed back|held up|stalled|blocked"
@@ -341,6 +398,8 @@ POSSIBLE = patterns.late(r"\bcan\b", re.IGNORECASE)
 PIECE_END = patterns.late(r",(?!\d)|\b(?:and|but)\b", re.IGNORECASE)
 
 
+# It is hers, and of her that it is said.
+LAST_DAY = patterns.late(r"(?:very )?(?:last|first|final) (?:working )?(?:day|shift|week|night|hour)\b")
 # Who is in it arrives with it.
 CARRYING = frozenset("plane flight train bus car taxi ship ferry boat cab coach".split())
 
@@ -357,16 +416,17 @@ class Sentence(NamedTuple):
         return self.text.rstrip("\"') ]").endswith("?")
 
 
-def sentences(text: str) -> Iterator[Sentence]:
+def sentences(text: str, *, quoted: bool = False) -> Iterator[Sentence]:
     """The first 500 sentences within 20,000 characters, in order; one of more than 400 characters is not looked at, so
-    that to look at one takes a moment, whatever is written in it."""
-    return islice(_all_sentences(text), MOST_SENTENCES)
+    that to look at one takes a moment, whatever is written in it. With ``quoted``, what somebody is quoted to have
+    answered is among them."""
+    return islice(_all_sentences(text, quoted=quoted), MOST_SENTENCES)
 
 
-def _all_sentences(text: str) -> Iterator[Sentence]:
+def _all_sentences(text: str, *, quoted: bool) -> Iterator[Sentence]:
     said = documents.without_code(json_texts.in_place(text[:LONGEST_TEXT]))
     said = URL.sub(lambda found: " " * len(found[0]), said)
-    plain = _unquoted(said.replace("\u2019", "'").replace("\u00a0", " "))
+    plain = _unquoted(said.replace("\u2019", "'").replace("\u00a0", " "), quoted=quoted)
     begins = 0
     for ends in [*_breaks(plain), len(plain)]:
         piece = plain[begins:ends]
@@ -384,16 +444,21 @@ def _breaks(text: str) -> Iterator[int]:
             yield found.end()
 
 
-def _unquoted(text: str) -> str:
-    """Quotations are blanks; a name of up to three words in quotation marks loses only the marks."""
+def _unquoted(text: str, *, quoted: bool) -> str:
+    """Quotations are blanks; a name of up to three words in quotation marks loses only the marks, and so does, with
+    ``quoted``, an answer."""
     lines = QUOTED_LINE.sub(lambda found: " " * len(found[0]), text)
-    return QUOTED.sub(_blank, lines)
+    return QUOTED.sub(lambda found: _blank(found, quoted=quoted), lines)
 
 
-def _blank(found: re.Match[str]) -> str:
-    inside = found[0][1:-1]
-    is_title = len(SINGLE_WORDS.findall(inside)) <= TITLE and inside[:1].isupper()
-    return f" {inside} " if is_title else " " * len(found[0])
+def _blank(found: re.Match[str], *, quoted: bool) -> str:
+    inside, before = found[0][1:-1], found.string[max(0, found.start() - NEARBY) : found.start()]
+    is_short = len(SINGLE_WORDS.findall(inside)) <= TITLE
+    is_title = is_short and (
+        inside[:1].isupper() or TITLED.search(before) or HAS_TITLE.match(found.string, found.end())
+    )
+    is_answer = quoted and ANSWERED.search(before) is not None
+    return f" {inside} " if is_title or is_answer else " " * len(found[0])
 
 
 def _stems(text: str) -> list[str]:
@@ -461,6 +526,8 @@ SIDES = tuple(
     for name, words in (("above", occurrences.ABOVE), ("below", occurrences.BELOW), ("least", occurrences.AT_LEAST))
 )
 DIRECTIONS = frozenset.union(occurrences.MOVING, *(words for _, words in SIDES))
+# "The Lyon team" is the people in Lyon.
+GROUPS = frozenset(map(stem, "team crew staff group department squad colleague".split()))
 LEFT_OUT = frozenset(stem(word) for word in occurrences.LEFT_OUT.split())
 
 
@@ -469,7 +536,8 @@ def vocabulary(content: str, tags: Iterable[str] = ()) -> frozenset[str]:
     said = " ".join([content[:LONGEST_TEXT], *map(_label, tags)]).replace("\u2019", "'")
     told = frozenset(_stands_for(each) for told in events.told_in(said) for each in told.events)
     plain, rewritten = (UNDONE.sub("not ", each) for each in (said, occurrences.rewritten(said)))
-    done = _verbs_of_nouns(said) if occurrences.OVER.search(said) else frozenset()
+    over = occurrences.OVER.search(said) or occurrences.FOLLOWING.search(said) or occurrences.AFTERWARDS.search(said)
+    done = _verbs_of_nouns(said) if over else frozenset()
     return told | done | _all_words(plain) | (_all_words(rewritten) if rewritten != plain else frozenset())
 
 
@@ -514,7 +582,8 @@ def _of_payment(found: list[str]) -> list[str]:
 class Wanted:
     """What has to be said: all of ``words``, and with a ``limit`` a number in its ``unit`` on that ``side`` of it.
 
-    ``said`` are the words of the condition, those that need not be said again among them; ``of`` is the first, of whom
+    ``order`` are its words as they stand; ``said`` are the words of the condition, those that need not be said again
+    among them; ``of`` is the first, of whom
     or what it is said; ``owner`` whose that is, if that is known; ``undergone`` is what a passive
     says without who does it."""
 
@@ -526,18 +595,19 @@ class Wanted:
     of: str = ""
     owner: frozenset[str] = frozenset()
     undergone: frozenset[str] = frozenset()
+    order: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=1024)
 def wanted_of(words: tuple[str, ...]) -> Wanted:
     """What a condition's words ask for; those that its other words say already are left out."""
     marked = {mark: frozenset(each[1:] for each in words if each[0] == mark) for mark in MARKS}
-    if owner := marked[OWNER_MARK] | marked[DOER_MARK]:
+    if any(marked.values()):
         wanted = wanted_of(tuple(said_words(words)))
         left = wanted.words - marked[DOER_MARK]
         undergone = left if left != wanted.words and len(left) >= LEAST_NEEDED else frozenset()
-        owner = marked[OWNER_MARK]
-        return replace(wanted, owner=owner, said=wanted.said | owner, undergone=undergone)
+        owner, aside = marked[OWNER_MARK], marked[ASIDE_MARK]
+        return replace(wanted, owner=owner, said=wanted.said | owner | aside, undergone=undergone)
     said = frozenset(words)
     if words and words[0][0].isdigit() and (limit := _number(words[0])) is not None and len(words) > 1:
         return Wanted(_needed(words[1:]), limit, "least", said=said)  # "once we have 50 registrations"
@@ -550,7 +620,7 @@ def wanted_of(words: tuple[str, ...]) -> Wanted:
             unit = behind[0] if behind and behind[0] in UNITS else ""
             rest += [each for each in words[at + 1 :] if each != unit]
             return Wanted(_needed(rest, 1), limit, side, unit, said)
-    return Wanted(_needed(words), said=said, of=words[0] if words else "")
+    return Wanted(_needed(words), said=said, of=words[0] if words else "", order=words)
 
 
 def said_words(words: Iterable[str]) -> list[str]:
@@ -573,7 +643,9 @@ def _needed(words: Sequence[str], least: int = LEAST_NEEDED) -> frozenset[str]:
     kept = [
         word
         for at, word in enumerate(words)
-        if word not in LEFT_OUT and not (word.isalpha() and words[at + 1 : at + 2] and CODE.match(words[at + 1]))
+        if word not in LEFT_OUT
+        and not (at == 1 and word in GROUPS)
+        and not (word.isalpha() and words[at + 1 : at + 2] and CODE.match(words[at + 1]))
     ]
     return frozenset(kept if len(kept) >= least else words)
 
@@ -593,8 +665,8 @@ def verdict(words: Sequence[str], content: str, tags: Iterable[str] = (), *, own
     wanted = wanted_of(tuple(words))
     labels = [_label(tag) for tag in tags]
     shared = {word for label in labels for word in _all_words(label)}
-    heard = (each for each in sentences(content) if not each.asks and (not own or OWN.search(each.text)))
-    said = [_affirms(wanted, each, shared) for each in heard]
+    heard = (each for each in sentences(content, quoted=True) if not own or OWN.search(each.text))
+    said = list(_answers(wanted, heard, shared))
     answers = [each for each in said if each is not None]
     if answers:
         return answers[-1]
@@ -603,16 +675,62 @@ def verdict(words: Sequence[str], content: str, tags: Iterable[str] = (), *, own
     return None
 
 
+def _answers(wanted: Wanted, heard: Iterable[Sentence], shared: set[str]) -> Iterator[bool | None]:
+    """What each statement says, read with what is waited for in the place of a pronoun where it says nothing else."""
+    before = ""
+    for each in heard:
+        if not each.asks:
+            said = _affirms(wanted, each, shared)
+            if said is None and wanted.order:
+                known = _all_words(each.text) | shared
+                if not wanted.words.isdisjoint(known):
+                    texts = islice(_referring(wanted, before, each.text), references.MOST_CLAUSES)
+                    read = (_affirms(wanted, each._replace(text=text), shared) for text in texts)
+                    said = next((answer for answer in read if answer is not None), None)
+            yield said
+        before = each.text
+
+
+def _referring(wanted: Wanted, before: str, text: str) -> Iterator[str]:
+    for begins, clause in references.clauses_of(text):
+        ahead = begins if begins.strip(" \"'-") else before
+        known = _all_words(ahead)
+        if not ahead or wanted.of not in known:
+            continue
+        subject = _of_subject(wanted, known)
+        if name := references.named(ahead, subject, _stems):
+            yield f"{name} {clause}"
+    found = references.OBJECT.search(text) if before else None
+    if found and wanted.of in _all_words(text):
+        missing = wanted.words & _all_words(before) - _all_words(text)
+        if missing and (name := references.named(before, missing, _stems, anywhere=True)):
+            yield f"{text.rstrip(' .!')} {name}"
+
+
+def _of_subject(wanted: Wanted, known: frozenset[str]) -> frozenset[str]:
+    """The first words of a condition, as far as they are known: of whom or what it is."""
+    subject: list[str] = []
+    for each in wanted.order:
+        if each not in known:
+            break
+        subject.append(each)
+    return frozenset(subject if len(subject) < len(wanted.order) else ())
+
+
 def _label(tag: str) -> str:
     return tag.replace("-", " ").replace("_", " ").replace(":", " ")
 
 
 def _affirms(wanted: Wanted, sentence: Sentence, shared: set[str]) -> bool | None:
-    main = UNDONE.sub("not ", SUBORDINATE.sub(" ", FIRST_OF_ALL.sub(" ", sentence.text)))
+    main = FIRST_OF_ALL.sub(" ", sentence.text)
+    if PAST.search(main) and not NO_STATEMENT.search(main):
+        main = occurrences.AFTERWARDS.sub(r"\g<lead>since", main)
+    main = UNDONE.sub("not ", SUBORDINATE.sub(" ", main))
     main = occurrences.OF_AN_EVENT.sub(lambda found: _without_event(wanted.said, found), main)
     main = occurrences.set_in(_of_itself(wanted.said, main))
     said = _told(wanted, main, sentence, shared)
-    if said is None and wanted.undergone and PASSIVE.search(main) and not BY_WHOM.search(main):
+    undergone = wanted.undergone and not BY_WHOM.search(main)
+    if said is None and undergone and (PASSIVE.search(main) or occurrences.OVER.search(main)):
         # "The appeal was rejected", where it is to be the court that rejects it
         return _told(replace(wanted, words=wanted.undergone), main, sentence, shared)
     return said
@@ -620,11 +738,12 @@ def _affirms(wanted: Wanted, sentence: Sentence, shared: set[str]) -> bool | Non
 
 def _told(wanted: Wanted, main: str, sentence: Sentence, shared: set[str]) -> bool | None:
     """Whether it is said: in its own words, in one verb for several, or by what tells it or its result."""
-    if _speaks_of(wanted.words, main, shared):
-        return _says(wanted, main, main, shared)
+    literally = _speaks_of(wanted.words, main, shared)
+    if literally and (said := _says(wanted, main, main, shared)) is not None:
+        return said
     possible = POSSIBLE.search(main) and SUBORDINATE.search(sentence.text)  # "can be collected once it is paid"
     rewritten = main if possible else occurrences.rewritten(main)
-    if _speaks_of(wanted.words, rewritten, shared):
+    if not literally and _speaks_of(wanted.words, rewritten, shared):
         return _says(wanted, rewritten, main, shared, is_sure=True)
     texts = (
         []
@@ -632,9 +751,9 @@ def _told(wanted: Wanted, main: str, sentence: Sentence, shared: set[str]) -> bo
         else [each for text in {main, rewritten} for each in events.retellings(text, wanted.words, _stands_for)]
     )
     told = [_says(wanted, text, main, shared) for text in texts if _speaks_of(wanted.words, text, shared)]
-    if not told:
-        return _has_happened(wanted, main, rewritten, shared)
-    return True if True in told else False if False in told else None
+    if not any(each is not None for each in told):
+        return _follows(wanted, main, shared) if literally else _has_happened(wanted, main, rewritten, shared)
+    return True in told
 
 
 def _says(wanted: Wanted, main: str, plain: str, shared: set[str], *, is_sure: bool = False) -> bool | None:
@@ -647,13 +766,15 @@ def _says(wanted: Wanted, main: str, plain: str, shared: set[str], *, is_sure: b
         return False
     if _is_of_others(wanted, piece) or _is_another(wanted.said, piece) or _is_elsewhere(wanted, piece):
         return None
+    if "all" in wanted.said and _is_of_some(wanted, piece, main):
+        return None
     if (found := ON_BALANCE.search(main)) and wanted.said.isdisjoint(_all_words(found[0])):
         return None
     if _states_nothing(wanted.said, piece) or (_lies_ahead(wanted.said, piece) and not PAST.search(plain)):
         return None
     if wanted.limit is not None:
         return _is_beyond(wanted, piece)
-    if _denies(wanted.words, piece):
+    if _denies(wanted.said, piece):
         return False
     if is_sure and not _is_only_to_happen(wanted.words, piece, plain):
         return True
@@ -702,9 +823,25 @@ def _is_affirmed(wanted: Wanted, piece: str, shared: set[str], main: str) -> boo
         if word.endswith("ing") and root in occurrences.TELIC and not begins:
             continue  # "they are dismantling the crane"
         is_noun = not word.endswith(("ed", "ing")) and word not in verbs.PASTS
-        if is_noun and not BRINGING.isdisjoint(words[max(0, at - NEAR) : at + NEAR + 1]):
+        if is_noun and before[-1:] and before[-1] in MEANT_FOR:
+            continue  # "sent it for approval"
+        if (
+            word.endswith("ing")
+            and not begins
+            and not BEING.isdisjoint(before[-2:])
+            and not OBJECTS.isdisjoint(words[at + 1 : at + 2])
+        ):
+            return False  # "they are moving the beds"
+        is_event = root in HAPPENING or HAPPENING.isdisjoint(wanted.words)
+        if is_noun and is_event and not BRINGING.isdisjoint(words[max(0, at - NEAR) : at + NEAR + 1]):
             return True  # "we received the approval"
-        if word in HAPPENS or (not BEING.isdisjoint(before) and "to" not in before):
+        if word in occurrences.VERBS and THERE.match(" ".join(words[at + 1 : at + 2 * NEAR + 1])):
+            return True  # "his signature is on the lease"
+        doing = any(
+            is_ in BEING and each.endswith("ing") and each not in NOT_DOING and stem(each) not in wanted.said
+            for is_, each in pairwise(before)
+        )
+        if word in HAPPENS or (not BEING.isdisjoint(before) and "to" not in before and not (is_noun and doing)):
             return True
     return False
 
@@ -738,6 +875,22 @@ def _is_of_others(wanted: Wanted, piece: str) -> bool:
     others = (found for found in OTHERS.finditer(piece) if words.isdisjoint(_stems(found[1])))
     # "My sister paid the invoice" where the invoice is to be paid, by whomever.
     return any(wanted.of not in _stems(piece[found.end() :].partition(",")[0]) for found in others)
+
+
+def _is_of_some(wanted: Wanted, piece: str, main: str) -> bool:
+    """Whether only some of those did it of whom all have to."""
+    if EXCEPTED.search(main):
+        return True
+    for found in SOME.finditer(piece):
+        first, last = found["first"], found["last"]
+        if last and (_number(stem(first.casefold())) or 0) >= (_number(stem(last.casefold())) or 0):
+            continue
+        number = _number(stem(first.casefold()))
+        if not last and number and any(number == _number(each) for each in wanted.said):
+            continue
+        if not wanted.said.isdisjoint(_stems(found["whom"] or "")) or last:
+            return True
+    return False
 
 
 def _is_another(said: frozenset[str], piece: str) -> bool:
@@ -794,26 +947,49 @@ def _is_done_to(wanted: Wanted, piece: str) -> bool:
     at = [place for place, word in enumerate(found) if word in does]
     if wanted.of not in found or not at or found.index(wanted.of) < at[0]:
         return False
-    return WHO_DOES.search(piece) is not None
+    words = WORD.findall(piece.casefold())
+    comes_from = any(
+        stem(word) == wanted.of and {"from", "by"} & {*words[max(0, k - 3) : k]} for k, word in enumerate(words)
+    )
+    return not comes_from and (WHO_DOES.search(piece) is not None or WE_DO.search(piece) is not None)
 
 
 def _has_happened(wanted: Wanted, said_as: str, main: str, shared: set[str]) -> bool | None:
     """Whether it is told by a noun, and a word that says that it is over: "the installation is complete"."""
-    over = occurrences.OVER.search(said_as)
-    if not over or wanted.limit is not None or NO_STATEMENT.search(main) or AHEAD.search(main):
+    if not occurrences.OVER.search(said_as):
+        return _follows(wanted, main, shared)
+    if AHEAD.search(main) and not PAST.search(main):
         return None
-    said = _all_words(main) | _verbs_of_nouns(main)
-    others = _is_of_others(wanted, main) or _is_another(wanted.said, main)
+    return _by_noun(wanted, main, main, shared)
+
+
+def _follows(wanted: Wanted, main: str, shared: set[str]) -> bool | None:
+    """Whether something is said to follow from it: "since the arrival of the truck the gate is blocked"."""
+    found = occurrences.FOLLOWING.search(main)
+    happened = found and (PAST.search(main) or not AHEAD.search(main))
+    return _by_noun(wanted, found["what"], main, shared) if found and happened else None
+
+
+def _by_noun(wanted: Wanted, piece: str, main: str, shared: set[str]) -> bool | None:
+    if wanted.limit is not None or NO_STATEMENT.search(main) or GENERALLY.search(main):
+        return None
+    said = _all_words(piece) | _verbs_of_nouns(piece)
+    others = _is_of_others(wanted, piece) or _is_another(wanted.said, piece) or _is_elsewhere(wanted, piece)
     if not (wanted.words & said and wanted.words <= said | shared) or others:
         return None
-    return not _denies(wanted.words, main)
+    return not _denies(wanted.said, piece)
 
 
 def _of_itself(wanted: frozenset[str], text: str) -> str:
     """The text without owners of what is not waited for: of "Ewa's colleague" it is the colleague who acts."""
 
     def plain(found: re.Match[str]) -> str:
-        whole = wanted & _all_words(found[2]) or found[2] in CARRYING or BEHIND.search(text, 0, found.start())
+        whole = (
+            wanted & _all_words(found[2])
+            or found[2] in CARRYING
+            or LAST_DAY.match(found.string, found.start(2))
+            or BEHIND.search(text, 0, found.start())
+        )
         return found[0] if whole else f" {found[2]}"
 
     return OWNER.sub(plain, text)
