@@ -691,6 +691,16 @@ Do not renew the hosting contract until the migration is finished.
 Keep the old phone number active until all customers have been informed.
 Release the bonus after all branches have sent their figures.
 Once all twelve jurors have returned, resume the hearing.
+If and when the lawsuit is settled, release the reserve.
+If the choir gets the grant, Paul books the tour bus.
+Once our patent is granted, the law firm files the continuation.
+The moment the embargo lifts, the newsroom prepares the story.
+The caterer gets the final headcount once everyone has replied.
+If Quillon loses the appeal, the insurer must be informed.
+Have the plumber come back if the tap drips again.
+Only ship the samples after the customs form is stamped.
+No deliveries to dock 3 until the crane is repaired.
+Until the new badge arrives, let Pia in at the side door.
 """
 AS_THINGS_ARE = """
 Ben feeds the cat when Ana is away.
@@ -712,6 +722,10 @@ Does accounting pay the bill when the goods arrive?
 Simmer the sauce until it thickens.
 Hold the button until the light turns green.
 We waited until the rain stopped.
+Grandpa tells the same story whenever the family gets together.
+The dog barks at the postman when the gate opens.
+The law must be obeyed when the emergency ends.
+No shop opens until the sun is up.
 The shop stays open until the last customer leaves.
 I kept the key until the guests left.
 """
@@ -802,6 +816,18 @@ Once the router is replaced, rerun the test.
 If the rail strike begins, take the van.
 +The rail strike has begun.
 -The rail strike is off.
+If the engine overheats, switch to the spare pump.
++The engine got too hot.
+-The engine is not too hot.
+Hand out the prizes once the scores are in.
++We have all the scores.
+-We have one of the scores.
+As soon as Dilan finds a flatmate, cancel the sublet.
++Dilan has a new flatmate.
+-Dilan wants a new flatmate.
+Tell the vet when the ewes have lambed.
++The ewes have lambed.
+-One ewe has lambed.
 Block the hall as soon as we receive the deposit for the Lind wedding.
 +The Lind deposit hit our account.
 -The Lind deposit bounced.

@@ -29,7 +29,8 @@ ORDERS = (
     r"|make sure"
     r"|prepare|book|arrange|cancel|pay|review|forward|share|recheck|retry|upload|refund|rotate|publish|invite|update"
     rf"|have {THINGS} (?:{READY}|\w+ed)"
-    rf"|get (?:[\w']+ ){{1,3}}?to (?={DEED})|have [\w']+ (?={KNOWN_DEED}\b)|get {THINGS} (?:\w+ed|done|sent|cut|ready)"
+    rf"|get (?:[\w']+ ){{1,3}}?to (?={DEED})|have (?:(?:the|our|my|your|an?) )?[\w']+ (?={KNOWN_DEED}\b)"
+    rf"|get {THINGS} (?:\w+ed|done|sent|cut|ready)"
     r"|give|write|message|answer|reply|respond|deliver|look (?:at|into)|remember|restart|rerun|nudge|collect|pick up"
 )
 CUE = patterns.late(
@@ -306,7 +307,7 @@ OBJECT = (
 )
 IMPERATIVE = patterns.late(
     r"(?:^\W*|[,:;\u2013\u2014]\s+|\s-\s+|\b(?P<joined>and|then|also|please|so|but|or|just|kindly|now)\s+)"
-    r"(?:(?:please|then|also|always|just|kindly|so|and)\s+)*(?P<verb>[A-Za-z][a-z-]+)\b"
+    r"(?:(?:please|then|also|always|just|[Oo]nly|kindly|so|and)\s+)*(?P<verb>[A-Za-z][a-z-]+)\b"
 )
 WITH_OBJECT = patterns.late(OBJECT)
 # "Follow up with the shop": a verb of two words, which names no thing.

@@ -259,7 +259,7 @@ LONG_AGO = patterns.late(
 )
 BARE_SUBJECT = patterns.late(
     r"^\W*(?!(?:the|my|our|your|his|her|their|its|this|that|these|those|all|both|it|he|she|they|we|i|you|nobody"
-    r"|nothing|one"
+    r"|everyone|everybody|nothing|one"
     r"|two|three|four|five|six|ten|someone)\b)(?-i:[a-z])[\w'-]*\b(?!\s+#?\d)(?:\s+(?-i:[a-z])[\w-]*)*?\s+"
     r"(?:is|are|was|were|isn't|aren't|does|do|doesn't|don't|has|have|had|gets?|goes|makes?|'s)\b",
     re.IGNORECASE,
@@ -290,7 +290,8 @@ EVENT = patterns.late(
     r"|fair"
     r"|wedding|funeral|surgery|operation|holidays?|vacation|concert|lesson|class|election|release|deploy|merge|sprint"
     r"|audit|move|sale|show|game|race|festival|hearing|trial|storm|season|test|check-?up|handover|kick-?off|stand-?up"
-    r"|reading|ceremony|vote|talks?|speech|lecture|round|tour|rehearsal|premiere|opening|closing|signing|screening|viewing"
+    r"|reading|ceremony|vote|talks?|speech|lecture|round|tour|rehearsal|premiere|opening|closing|signing|screening"
+    r"|viewing"
     r"|hearing|briefing|walk-?through|photo ?shoot|recording|fitting|tasting|draw|count|census|parade|march|tournament"
     r"|retro|shift|break|work|school|receipt|sign-?off|[a-z]{3,}(?:tion|sion|ment|val|sal|ance|ence|ery))s?\b",
     re.IGNORECASE,
@@ -369,6 +370,7 @@ def is_pleasantry(main: str) -> bool:
     return PLEASANTRY.search(main) is not None
 
 
+THERE_IS = patterns.late(r"^\W*there(?:'s| is)\b", re.IGNORECASE)
 ARMED, DOUBTFUL, NOTHING = "armed", "doubtful", "nothing"
 
 
@@ -381,7 +383,7 @@ def standing(sentence: str, clause: str, main: str, *, begun: str) -> str:
     if MAY_ALWAYS.match(clause) or OUGHT.search(clause) or WAS.search(clause) or LONG_AGO.search(main):
         return NOTHING
     whoever = WHOEVER.match(clause) is not None and not (
-        is_technical(sentence) or RULE.search(main) or PROPERTY.search(clause)
+        is_technical(sentence) or RULE.search(main) or PROPERTY.search(THERE_IS.sub("", clause))
     )
     if not whoever and ANYTHING.search(clause) and not EACH.match(begun):
         return NOTHING
@@ -390,7 +392,8 @@ def standing(sentence: str, clause: str, main: str, *, begun: str) -> str:
     technical = is_technical(sentence) and not (OF_PEOPLE.search(sentence) and not IDENTIFIER.search(sentence))
     if SUBJECTLESS.match(clause) or DOCUMENTED.search(sentence):
         return DOUBTFUL if own and not technical and not WHILE.match(begun) else NOTHING
-    if (PROPERTY.search(clause) and not (told and not technical)) or (technical and RULE.search(main)):
+    has_property = PROPERTY.search(clause) and not (whoever and THERE_IS.match(clause))
+    if (has_property and not (told and not technical)) or (technical and RULE.search(main)):
         return DOUBTFUL if own and not technical else NOTHING
     if AFTER.match(begun) and not VERBAL.search(clause) and not EVENT.search(clause):
         return DOUBTFUL if DETERMINED.match(clause) and not technical else NOTHING

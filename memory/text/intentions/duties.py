@@ -36,20 +36,34 @@ TEAMS = (
     r"|their) (?:[\w'-]+ )?(?:clinic"
     r"|practice|studio|club|association|union|foundation|charity|kitchen|plant|factory|registry|embassy|consulate"
     r"|ministry|town hall|faculty|jury|choir|band|orchestra|nursery|kindergarten|parish|restaurant|shop|store|bakery"
-    r"|publisher's|law firm|estate|family|couple|day care|daycare|branch|unit|squad|service|hotline|help ?desk))"
+    r"|publisher's|guard|chef|clerk|cook|nanny|notary|warden|newsroom|choir|squad|law firm|estate|family|couple"
+    r"|day care|daycare|branch|unit|squad|service|hotline|help ?desk))"
 )
 SEVERAL = (
     r"(?:(?:(?:the|our|my|their|his|her|both|all) (?:[\w'-]+ ){0,2}?"
     rf"(?!(?:{MACHINES})s\b)(?:[a-z]{{3,}}(?:ers|ors|ists|ians|ants|men|women|ees|smiths)|teams|crews|colleagues"
     r"|parents"
-    r"|guys|people|staff|partners|neighbou?rs|kids|children|friends|interns|nurses|coaches|guides|agents|students"
+    r"|guys|people|staff|partners|neighbou?rs|kids|children|friends|wardens|guards|chefs|clerks|cooks|interns|nurses"
+    r"|coaches|guides|agents|students"
     r"|tenants))"
     r"|(?-i:[A-Z][\w'-]+ and [A-Z][\w'-]+))"
 )
+THE_ONE = rf"(?i:(?:the|our|my|their|his|her) (?:[a-z-]+ )?(?!(?:{MACHINES})\b)[a-z]{{3,}}(?<!s))"
 DOES = patterns.late(
-    rf"{BEGINS}(?:(?P<team>{SOMEONE}|(?i:{TEAMS}))|(?P<name>{NAMED_ONE}))\s+{ALSO}(?P<deed>{DEED_NOW})(?i:{OBJECT})"
+    rf"{BEGINS}(?:(?P<team>{SOMEONE}|(?i:{TEAMS}))|(?P<name>{NAMED_ONE}|{THE_ONE}))\s+"
+    rf"{ALSO}(?P<deed>{DEED_NOW}|gets|receives)(?i:{OBJECT})"
 )
 DO = patterns.late(rf"{BEGINS}(?:{SEVERAL}|you)\s+{ALSO}(?P<deed>{KNOWN_DEED}){OBJECT}", re.IGNORECASE)
+# "The insurer must be told": an order, with the one it is done to at its beginning.
+TOLD = (
+    "told|informed|notified|called|warned|asked|thanked|invited|paid|contacted|consulted|alerted|refunded|reminded"
+    "|briefed"
+)
+TO_BE_TOLD = patterns.late(
+    rf"{BEGINS}(?P<whom>(?:the|our|my|your|their|his|her|all|both) (?:[\w'-]+ ){{0,2}}?[\w'-]+|(?-i:[A-Z])[\w'-]+)"
+    rf"\s+(?:must|should|has to|have to|needs to|need to|is to|are to)\s+(?:then |also )?be (?P<done>{TOLD})\b",
+    re.IGNORECASE,
+)
 OUGHT = patterns.late(
     rf"{BEGINS}(?:{NAMED_ONE}|{SOMEONE}|(?i:{TEAMS}|{SEVERAL}))\s+(?i:(?:should|ought to|is expected to"
     rf"|is responsible for|can then|may then)\s+{ALSO}(?:{KNOWN_DEED}|{verbs.ANY_VERB}){OBJECT})"
@@ -81,7 +95,8 @@ OF_THINGS = frozenset(
 )
 # Whom a rule or a law binds, for everyone.
 INSTITUTION = patterns.late(
-    r"\b(?:insurers?|insurance|banks?|court|judge|government|state|law|police|hospital|school|university|library|museum"
+    r"\b(?:insurers?|insurance|banks?|court|judge|government|state|law(?! firm)|police|hospital|school|university"
+    r"|library|museum"
     r"|hotel|airline|railway|users?|customers?|callers?|visitors?|readers?|passengers?|borrowers?|voters?|winners?"
     r"|losers?|everyone|everybody|someone|players?|clients?|guests?|attackers?|compilers?|hosts?)\b",
     re.IGNORECASE,
@@ -109,6 +124,7 @@ STATE = patterns.late(
 )
 WEATHER = patterns.late(r"\bit(?:'s| is| has| starts| begins)?\b[^,]*\b(?:rain|snow|freez|storm|hail)", re.IGNORECASE)
 GENERAL_MARKER = patterns.late(r"\W*(?:when|whenever|if|(?:each|every) time|in case)\b", re.IGNORECASE)
+EACH = patterns.late(r"\W*(?:whenever|(?:each|every) time)\b", re.IGNORECASE)
 SAME_ONE = patterns.late(r"\W*\w+(?:\s+(?:as|time|case|that))*\s+(?:he|she|it|they|you|one)\b", re.IGNORECASE)
 # A condition that happens once begins with whom or what is known.
 KNOWN = patterns.late(
@@ -121,7 +137,8 @@ PAST = patterns.late(rf"\b(?:was|were|had|did|\w{{2,}}ed|{'|'.join(sorted(verbs.
 PERFECT = patterns.late(r"\b(?:is|are|has|have|gets?|be|been)\b|'(?:s|ve|re)\b", re.IGNORECASE)
 WHOEVER = patterns.late(r"^\W*(?:an?|any|some|another|any(?:one|body)|some(?:one|body))\b", re.IGNORECASE)
 OF_PEOPLE = patterns.late(
-    rf"\b(?:we|our|us|i|my|he|she|his|her|him|the (?:[\w'-]+ )?(?:{ROLES}))\b|(?<!^)(?<![.:] )(?-i:\b[A-Z][a-z]+)",
+    rf"\b(?:we|our|us|i|my|he|she|his|her|him|the (?:[\w'-]+ )?(?:{ROLES})|{TEAMS})\b"
+    r"|(?<!^)(?<![.:] )(?-i:\b[A-Z][a-z]+)",
     re.IGNORECASE,
 )
 
@@ -155,6 +172,18 @@ def is_in(main: str, condition: str, clause: str) -> bool:
     is_loose = general and not OF_PEOPLE.search(clause)
     if groups.get("team") is not None:
         return True
-    if named and is_loose:
+    if named and (is_loose or EACH.match(condition)):
         return False
     return verbs.DOES.get(deed, deed) not in OF_THINGS or not (is_loose or (named and not OF_PEOPLE.search(clause)))
+
+
+def as_order(main: str) -> str:
+    """The order to tell somebody something that ``main`` has in the passive; else as it is."""
+    return TO_BE_TOLD.sub(lambda found: f"{_verb(found['done'])} {found['whom']}", main, count=1)
+
+
+def _verb(participle: str) -> str:
+    done = participle.casefold()
+    return verbs.BASES.get(done) or next(
+        verb for verb in (done[:-1], done[:-2], done) if verb in verbs.ACTIONS or verb == done
+    )

@@ -1103,6 +1103,10 @@ accept: take ~, take * ~
 fit&install&put on: be on
 issue: arrive, come, hold * ~, be in letterbox
 up: put * up, be put up, stand, be erect, be build
+overheat: be too hot, get too hot, run hot, boil over
+find: have new ~, have * new ~
+lift: there be no ~, no more ~, be no more
+arrive&receive: have all ~, have both ~, have * in hand
 """
 
 # What is left out of a text and of a pattern: articles, owners, adverbs.
@@ -1305,6 +1309,8 @@ def _has_happened(tokens: list[Token], places: tuple[int, ...], way: Way, *, now
     if tokens[first].word in NEGATIVE:
         return before not in UNREAL or (before == "will" and not way.events.isdisjoint(AHEAD))
     last = places[-1] + 1
+    if tokens[first].word in ("be", "have") and tokens[first + 1 : first + 2] and tokens[first + 1].said == "to":
+        return False  # "is to be the new chair"
     behind = tokens[last].said if last < len(tokens) else ""
     if tokens[last - 1].word == "work" and behind in WORKED_ON:
         return False  # "they are working on it"

@@ -272,14 +272,19 @@ UNTIL_THEN = patterns.late(
 NOT_YET = patterns.late(
     r"^\W*(?:please )?(?:do not|don't|never)\s+(?!(?:forget|worry|panic|hesitate|be|give up)\b)", re.IGNORECASE
 )
+NONE_YET = patterns.late(r"^\W*no\s+(?:more |further )?", re.IGNORECASE)
 HELD = patterns.late(
-    r"^(?P<order>\W*(?:please )?(?:(?:do not|don't|never)\s+[a-z]|(?:keep|hold|leave|block|freeze|pause|suspend|stop"
-    r"|postpone|delay|withhold|reserve|park|mute|defer|put|store|guard|monitor|watch|maintain|wait|stay)\b)[^,;]{3,}?)"
+    r"^(?P<order>\W*(?:please )?(?:no (?:more |further )?(?!one\b|longer\b|need\b|way\b|doubt\b|idea\b)[a-z]+s\b"
+    r"|(?:do not|don't|never)\s+[a-z]|(?:keep|hold|leave|block|freeze|pause|suspend|stop"
+    r"|postpone|delay|withhold|reserve|park|mute|defer|put|store|guard|monitor|watch|maintain|wait|stay|let|use"
+    r"|continue|stick|rely)\b)[^,;]{3,}?)"
     r"\s*,?\s+until\s+(?:after )?(?P<clause>(?:(?:the|my|our|your|his|her|their|all|both|i|we)\b"
     r"|(?-i:[A-Z])\w)[^,;]{4,}?)"
     r"\W*$",
     re.IGNORECASE,
 )
+# "Until the lift works, keep the side door open"
+UNTIL_FIRST = patterns.late(r"^\W*until (?P<clause>[^,;]{5,}),\s+(?P<order>[^,;]{5,}?)\W*$", re.IGNORECASE)
 # "Hold the button until the light blinks"
 OF_A_MANUAL = patterns.late(
     r"\b(?:buttons?|keys?|switch|lever|pedal|pan|pot|heat|dough|sauce|mixture|batter|lid|breath|cursor|mouse|oven"
@@ -377,7 +382,8 @@ BEFORE = patterns.late(
 )
 # All of them have to: "once every branch has reported", "when both drivers are back".
 ALL = patterns.late(
-    r"^\W*(?:the [\w-]+ (?:team|crew|staff|group|department|squad)\b|the (?:last|final|remaining)\b|all|both|every"
+    r"^\W*(?:the [\w-]+ (?:team|crew|staff|group|department|squad)\b|the (?:last|final|remaining)\b|(?:the|our|my"
+    r"|his|her|their) [\w-]+s (?:have|are)\b|all|both|every"
     r"|each|everybody|everyone"
     r"|the (?:two|three|four|five|six|seven|eight|nine|ten|twelve|\d+))\b",
     re.IGNORECASE,
@@ -458,10 +464,10 @@ def found_in(text: str, *, zone: str, written_at: datetime, doubtful: bool = Fal
 
 def _held(sentence: Sentence, zone: str, written_at: datetime) -> Intention | None:
     """What is kept as it is, or not done, until something happens: that is waited for."""
-    found = HELD.match(sentence.text)
+    found = HELD.match(UNTIL_FIRST.sub(r"\g<order> until \g<clause>", sentence.text))
     if found is None or OF_A_MANUAL.search(found["order"]) or not HAPPENING.search(found["clause"]):
         return None
-    order = NOT_YET.sub("", found["order"])
+    order = NONE_YET.sub("resume the ", NOT_YET.sub("", found["order"]))
     return _intention_in(sentence._replace(text=f"Once {found['clause']}, {order}"), zone, written_at)
 
 
@@ -548,8 +554,9 @@ def _duty(sentence: Sentence, clause: tuple[int, int] | None, main: str) -> Inte
     inner = sentence.text[slice(*clause)] if clause else ""
     if not inner or POLITE.match(inner) or _is_time(inner) or times.spans(main):
         return None
-    is_one = duties.is_in(main, inner, MARKER.sub("", inner, count=1))
-    return _predicate(sentence, inner, main) if is_one else None
+    order = duties.as_order(main)
+    is_one = order != main or duties.is_in(main, inner, MARKER.sub("", inner, count=1))
+    return _predicate(sentence, inner, order) if is_one else None
 
 
 def _intention_of_cue(

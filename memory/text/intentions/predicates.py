@@ -677,16 +677,15 @@ def verdict(words: Sequence[str], content: str, tags: Iterable[str] = (), *, own
 
 def _answers(wanted: Wanted, heard: Iterable[Sentence], shared: set[str]) -> Iterator[bool | None]:
     """What each statement says, read with what is waited for in the place of a pronoun where it says nothing else."""
-    before = ""
+    before, left = "", references.MOST
     for each in heard:
         if not each.asks:
             said = _affirms(wanted, each, shared)
-            if said is None and wanted.order:
-                known = _all_words(each.text) | shared
-                if not wanted.words.isdisjoint(known):
-                    texts = islice(_referring(wanted, before, each.text), references.MOST_CLAUSES)
-                    read = (_affirms(wanted, each._replace(text=text), shared) for text in texts)
-                    said = next((answer for answer in read if answer is not None), None)
+            if said is None and left and wanted.order and not wanted.words.isdisjoint(_all_words(each.text) | shared):
+                for text in islice(_referring(wanted, before, each.text), left):
+                    left -= 1
+                    if (said := _affirms(wanted, each._replace(text=text), shared)) is not None:
+                        break
             yield said
         before = each.text
 

@@ -33,7 +33,8 @@ OURS = patterns.late(
 NAME = patterns.late(r"(?<![.!?:] )(?<!^)\b(?!(?:I|Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)(?:day)?\b)[A-Z][a-z]\w+")
 WORD = patterns.late(r"[^\W_]+(?:-[^\W_]+)*")
 LEAD = 6  # so many words may begin a clause up to its subject
-MOST_CLAUSES = 6
+MOST_CLAUSES = 6  # in a sentence
+MOST = 60  # statements of a text that are read again
 
 
 def clauses_of(text: str) -> Iterator[tuple[str, str]]:
