@@ -811,6 +811,7 @@ Cancel the loan car once our own car is repaired.
 -The neighbour's car is back from the garage.
 Once the router is replaced, rerun the test.
 +The technician has swapped the router.
++A new router has been fitted.
 -The new router has been ordered.
 -We are preparing the router replacement.
 If the rail strike begins, take the van.

@@ -1144,6 +1144,12 @@ CLOSING = STOPS | frozenset(map(stem, "since at after as this until last from".s
 WORKED_ON = frozenset("on at with for to toward towards out".split())
 TO_BE = frozenset(("be",))
 NOT_THERE = frozenset("to not late due still being needed ready under".split())
+IN_PLACE = frozenset(
+    """
+    installed fitted issued delivered put mounted activated deployed built connected received arrived hung laid added
+    introduced elected appointed hired found
+    """.split()
+)
 # That these will not be is what happens: "the trip won't take place".
 AHEAD = frozenset("cancel withdraw drop pull bow scrap off".split())
 
@@ -1314,7 +1320,7 @@ def _has_happened(tokens: list[Token], places: tuple[int, ...], way: Way, *, now
     behind = tokens[last].said if last < len(tokens) else ""
     if tokens[last - 1].word == "work" and behind in WORKED_ON:
         return False  # "they are working on it"
-    if way.words[-1] == TO_BE and (behind.endswith("ed") or behind in verbs.PASTS or behind in NOT_THERE):
+    if way.words[-1] == TO_BE and _is_not_there(behind):
         return False  # "the new router has been ordered"
     if any(tokens[place].said == "can" for place in places) and last < len(tokens) and tokens[last].said in ONLY_THEN:
         return False
@@ -1323,6 +1329,11 @@ def _has_happened(tokens: list[Token], places: tuple[int, ...], way: Way, *, now
     if any(tokens[place].said.endswith("ing") and tokens[place].word in TELIC for place in places):
         return False  # "they are putting it in"
     return any(_is_finite(tokens, place, present=now or len(places) > 1) for place in places)
+
+
+def _is_not_there(behind: str) -> bool:
+    """Whether what is said of a new one is not that it is there: "has been ordered"."""
+    return behind in NOT_THERE or (behind not in IN_PLACE and (behind.endswith("ed") or behind in verbs.PASTS))
 
 
 def _is_finite(tokens: list[Token], at: int, *, present: bool) -> bool:
