@@ -773,6 +773,8 @@ If Victor quits, divide his accounts among the others.
 +Victor gave notice this morning.
 -Victor quit smoking.
 -There is a rumour about the resignation of Victor.
+-People talk about Victor's resignation.
+-Victor's resignation was refused.
 Ring the locksmith off if anyone finds the missing cellar key.
 +The cellar key has turned up.
 +Someone has found the cellar key.

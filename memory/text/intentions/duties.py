@@ -1,4 +1,4 @@
-"""What somebody does once something has happened: "finance wires the deposit once the board agrees".
+"""What somebody does once something has happened: "legal drafts the lease once the owner agrees".
 
 By itself such a present tense says how things are, and with a habit, a rule for everyone or a state it still does
 ("Ben feeds the cat when Ana is away", "the bank charges a fee if the account is empty").

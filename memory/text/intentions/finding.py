@@ -370,7 +370,7 @@ NAMES = patterns.late(
     r"(?<![\w'])(?:(?:Mr|Mrs|Ms|Dr|Prof)\.? )?((?!(?:I|Mon|Tues|Wednes|Thurs|Fri|Satur"
     r"|Sun)(?:day)?\b)[A-Z][\w-]+(?: [A-Z][\w-]+)*)"
 )
-# What the thing was before, which is not said of it any more: "the missing key", "our own van".
+# What the thing was before, which is not said of it any more: "the missing file", "our own boat".
 BEFORE = patterns.late(
     r"\b(?:the|my|our|your|his|her|their|this|that|some|any|all)\s+(?P<state>missing|lost|stolen|broken|faulty"
     r"|defective|damaged"

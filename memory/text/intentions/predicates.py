@@ -345,6 +345,16 @@ EXCEPTED = patterns.late(
     r"|the (?:others|rest))\b",
     re.IGNORECASE,
 )
+# A resignation that is talked about, demanded or turned down.
+ONLY_TALKED_OF = patterns.late(
+    r"\b(?:talk|talks|talked|talking|speculate|speculates|speculated|gossip|joke|jokes|joked|argue|argued|debate"
+    r"|dream|dreams"
+    r"|dreamt) about\b|\b[a-z]{3,}(?:tion|sion|ment|al|ance|ure|ery|ing) (?:was|were|is|has been)"
+    r" (?:only |never |merely )?(?:rejected|refused|declined|denied|rumou?red|feared|expected|demanded|requested"
+    r"|considered"
+    r"|discussed|debated|questioned|contested|overturned)\b",
+    re.IGNORECASE,
+)
 PUT_OFF = patterns.late(
     r"\b(?:postponed|delayed|deferred|rescheduled|suspended|on hold|put off|pushed back|held up|stalled|blocked"
     r"|(?:is|are|was|were|'s|'re) (?:\w+ly )?being(?! held\b)"
@@ -526,7 +536,7 @@ SIDES = tuple(
     for name, words in (("above", occurrences.ABOVE), ("below", occurrences.BELOW), ("least", occurrences.AT_LEAST))
 )
 DIRECTIONS = frozenset.union(occurrences.MOVING, *(words for _, words in SIDES))
-# "The Lyon team" is the people in Lyon.
+# "The Porto team" is the people in Porto.
 GROUPS = frozenset(map(stem, "team crew staff group department squad colleague".split()))
 LEFT_OUT = frozenset(stem(word) for word in occurrences.LEFT_OUT.split())
 
@@ -775,6 +785,8 @@ def _says(wanted: Wanted, main: str, plain: str, shared: set[str], *, is_sure: b
         return _is_beyond(wanted, piece)
     if _denies(wanted.said, piece):
         return False
+    if any(wanted.said.isdisjoint(_all_words(found[0].split()[-1])) for found in ONLY_TALKED_OF.finditer(piece)):
+        return None
     if is_sure and not _is_only_to_happen(wanted.words, piece, plain):
         return True
     return True if _is_affirmed(wanted, piece, shared, main) else None

@@ -1,4 +1,4 @@
-"""What a pronoun stands for, in the same sentence or the one before: "Kestrel hesitated, but they extended".
+"""What a pronoun stands for, in the same sentence or the one before: "Dana hesitated, but she signed".
 
 A statement says it of the condition's subject when that began the clause before, or was whom "I" or "we" dealt with
 there, and nobody else was named between.
