@@ -48,7 +48,11 @@ def _statements(plan: Plan) -> list[Texts]:
 
 def _with_others(given: list[Texts]) -> list[Texts]:
     """With what other hands have written."""
-    return [*given, *(written(half) for written in (texts.second, texts.third) for half in ("read", "unread"))]
+    return [*given, *_halves(texts.second, texts.third)]
+
+
+def _halves(*written: Callable[[str], Texts]) -> Iterator[Texts]:
+    return (each(half) for each in written for half in ("read", "unread"))
 
 
 def fate_of(older: str, newer: str) -> str:
@@ -64,7 +68,7 @@ def fate_of(older: str, newer: str) -> str:
 
 def reconciled(plan: Plan) -> Iterator[Outcome]:
     """Q3: pairs that mean the same, of which the newer replaces the older, and of which both have to stay."""
-    for given in (*_with_others(_statements(plan)), *map(texts.fourth, ("read", "unread"))):
+    for given in (*_with_others(_statements(plan)), *_halves(texts.fourth, texts.sixth)):
         found = {
             label: [fate_of(*each[1:]) for each in given.pairs if each.label == label]
             for label in (SAME, NEWER, DIFFERENT, CONTRARY)
@@ -91,7 +95,7 @@ def committed(plan: Plan) -> Iterator[Outcome]:
 
 def fired(plan: Plan) -> Iterator[Outcome]:
     """Q5: conditions that are met, and that are not."""
-    for given in (*_with_others(_texts(plan)), *map(texts.fifth, ("read", "unread"))):
+    for given in (*_with_others(_texts(plan)), *_halves(texts.fifth, texts.sixth)):
         for wanted, what, goal in ((True, "met", 0.8), (False, "not met", 1 / 30)):
             said = [fires(each) for each in given.conditions if each.fires is wanted]
             share = Share(sum(said), len(said))

@@ -136,6 +136,11 @@ def fifth(half: str) -> Texts:
     return _by_another_hand("fifth", f"by a fifth hand, {half}", half)
 
 
+def sixth(half: str) -> Texts:
+    """Pairs and conditions by writers who did not know the rules; of the ``unread`` half only counts were printed."""
+    return _by_another_hand("sixth", f"by a sixth hand, {half}", half)
+
+
 def _by_another_hand(file: str, name: str, half: str) -> Texts:
     found = slots.data(file)[half]
     return Texts(
