@@ -9,6 +9,7 @@ from django.test import Client
 from memory.host import pages
 from openwop_console.templatetags import console
 from tests import building
+from tests.pages import markup
 
 SignIn = Callable[..., Client]
 HTMX: Any = {"HTTP_HX_REQUEST": "true"}
@@ -39,9 +40,12 @@ def short_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def body_of(answer: Any) -> str:
-    """The text of an answer, streamed or not."""
+    """The text of an answer, streamed or not; a page is complete."""
     raw = b"".join(answer.streaming_content) if answer.streaming else answer.content
-    return str(raw.decode())
+    shown = str(raw.decode())
+    if shown.lstrip().startswith("<!doctype html>"):
+        assert list(markup.faults(shown)) == []
+    return shown
 
 
 def standing(first: int, last: int, total: int, noun: str) -> str:

@@ -127,12 +127,6 @@ CONNECTED = {f"/{each}" for each in ["agents", "archives", "commitments", "conso
 CONNECTED |= {f"/{each}" for each in ["memory", "namespaces", "proposals", "runs", "workspace"]}
 EMPTY_LINK = re.compile(r'<a class="button" href="([^"]+)"')
 FORMS = ["/memory/views", "/proposals/filters"]
-# What has words whenever it is there; a status gets them later.
-EMPTY = re.compile(
-    r"<(a|blockquote|button|caption|code|dd|dt|h[1-6]|label|legend|li|p|strong|summary|th)\b(?![^>]*role=\"status\")[^>]*>"
-    r"\s*</\1>"
-)
-REFERENCES = re.compile(r'\s(?:for|list|aria-labelledby|aria-describedby|aria-controls)="([^"]*)"')
 MANIFEST = {"agentId": "private.acme.triage", "persona": "Triage", "modelClass": "general"}
 
 
@@ -347,8 +341,7 @@ def test_each_list_is_whole_varies_by_who_asks_and_leads_on_where_it_is_empty(ad
 
 
 def test_each_page_is_complete_and_begins_without_a_refusal(ada: Client) -> None:
-    """Rows are as wide as the heads of their tables, names stand before facts, each reference leads to an element, and
-    nothing that should have words is empty."""
+    """``body_of`` reads whether it is complete; who may do all lacks no permission."""
     for url in [
         *addresses(World("acme"), ada),
         *tabs(proposing.applied(proposing.artifact(templateId="triage.other"))),
@@ -358,23 +351,10 @@ def test_each_page_is_complete_and_begins_without_a_refusal(ada: Client) -> None
             continue
         shown = body_of(answer)
         main = shown.partition("<main")[2].partition("</main>")[0]
-        for table in re.findall(r"<table\b.*?</table>", main, re.DOTALL):
-            head, _, rows = table.partition("</thead>")
-            wide = {cells(row) for row in rows.split("<tr")[1:]}
-            assert wide <= {cells(head.rpartition("<tr")[2])}, f"{url}: {head}"
-        for facts in re.findall(r"<dl\b.*?</dl>", main, re.DOTALL):
-            assert re.fullmatch("(dt(dd)+)+", "".join(re.findall(r"<(d[td])\b", facts))), f"{url}: {facts}"
-        named = set(re.findall(r'\sid="([^"]+)"', shown))
-        assert [each for each in REFERENCES.findall(main) if not each or set(each.split()) - named] == [], url
-        assert [each.group() for each in EMPTY.finditer(main)] == [], url
+        assert not re.search("needs? the permission", main), url
         assert "<title>Error" not in shown, url
         assert "data-focus" not in main, url
         assert "Nothing was changed" not in main, url
-
-
-def cells(row: str) -> int:
-    """How many columns the cells of a row take."""
-    return sum(int(each or 1) for each in re.findall(r'<t[hd]\b(?:[^>]*colspan="(\d+)")?', row))
 
 
 def tabs(proposal: Proposal) -> list[str]:
@@ -410,6 +390,8 @@ def test_who_may_not_is_told_which_permission_is_missing(sign_in: SignIn) -> Non
                 answer = browser.get(url + suffix)
                 assert answer.status_code == 403, (role, url, suffix)
                 assert scope in body_of(answer), (role, url, suffix)
+        way = '<a class="button" href="/audit">Audit</a>'
+        assert (way in body_of(browser.get(next(iter(pages))))) == (role == "auditor"), role
 
 
 def test_needs_you_and_settings_are_for_everybody_but_the_auditor(sign_in: SignIn) -> None:

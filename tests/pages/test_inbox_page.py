@@ -509,7 +509,8 @@ def test_several_are_rejected_after_a_page_that_says_what_happens(ada: Client) -
     assert "the approval request for revision 1 is cancelled" in shown
     assert states(*made) == ["draft"] * 3
     form = page.context["form"].initial
-    assert ada.post("/proposals/end", form | {"reason": ""}).status_code == 422
+    refused = ada.post("/proposals/end", form | {"reason": ""})
+    assert (refused.status_code, "<title>Error: Reject 3 proposals" in body_of(refused)) == (422, True)
     assert states(*made) == ["draft"] * 3
     answer = ada.post("/proposals/end", form | {"reason": "not this quarter"}, follow=True)
     assert "3 proposals are rejected" in body_of(answer)

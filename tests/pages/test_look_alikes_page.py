@@ -114,6 +114,7 @@ def test_a_viewer_reads_the_pairs_and_decides_nothing(sign_in: SignIn, desk: Des
     shown = body_of(viewer.get(URL))
     assert "Our</mark> blue cabinet" in shown
     assert 'name="merge"' not in shown
+    assert "bulk-bar" not in shown
     assert "passes:run" in shown
     assert viewer.post(URL + "/decide", {"merge": value_of(desk.pairs()[0])}).status_code == 403
     assert len(desk.texts()) == 4
