@@ -361,9 +361,13 @@ def test_a_run_with_more_questions_asks_the_database_as_often(ada: Client) -> No
 
 def test_the_page_of_an_answered_question_says_what_is_true(ada: Client) -> None:
     run, url = asking("core.clarificationGate", {"questions": QUESTIONS[:1], "timeoutSec": 3600})
-    assert "Then it closes without an answer" in body_of(ada.get(url))
+    page = body_of(ada.get(url))
+    assert "<title>Answer a run" in page
+    assert "Then it closes without an answer" in page
     ada.post(url, {field("name"): "Ana"})
-    shown = texts_of(body_of(ada.get(url)).partition('class="panel question"')[2])
+    page = body_of(ada.get(url))
+    assert "<title>A question of a run" in page
+    shown = texts_of(page.partition('class="panel question"')[2])
     assert "The run asked 1 question" in shown
     assert f"Answered by {NAME}" in shown
     assert shown.count("What is it called?") == 1

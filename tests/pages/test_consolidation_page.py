@@ -529,9 +529,11 @@ def test_an_entry_is_protected_and_unprotected(ada: Client, sign_in: SignIn) -> 
     [entry] = building.remember("acme", "x").entries
     shown = body_of(ada.post(f"/memory/{entry}/protect", follow=True))
     assert "Passes will not remove the entry" in shown
+    assert '<input type="hidden" name="protected" value="no">' in shown
     assert "Unprotect" in shown
     shown = body_of(ada.post(f"/memory/{entry}/protect", {"protected": "no"}, follow=True))
     assert "Protect<" in shown
+    assert 'name="protected"' not in shown
     assert sign_in(role="viewer").post(f"/memory/{entry}/protect").status_code == 403
 
 

@@ -97,6 +97,7 @@ def test_the_tag_of_a_run_summary_does_not_make_another_writer_the_host(ada: Cli
         elsewhere: "this write named no node",
         ids.wire("mem", corrected.id): "Host writer: correction by a person",
     }
+    assert len(re.findall(r'class="event[^"]* here"', page(ada, by_node))) == 1, "its own write alone is marked"
     for mem_id, writer in shown.items():
         assert writer in page(ada, mem_id), writer
         assert "at the end of that run" not in page(ada, mem_id), writer

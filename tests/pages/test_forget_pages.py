@@ -544,6 +544,7 @@ def test_residue_is_red_and_can_be_run_again(
         shown = body_of(ada.get(url))
     assert "Residue was found" in shown
     assert "so there is no receipt" in shown
+    assert "residue found</span>" in shown
     with monkeypatch.context() as patched:
         patched.setattr(passes, "MAX_ATTEMPTS", 0)
         ada.post(f"{url}/retry")

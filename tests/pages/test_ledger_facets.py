@@ -124,6 +124,17 @@ def test_each_value_says_how_many_entries_have_it_under_the_filter(ada: Client) 
     assert behind(found, "tag") == {"": "", "big": "1", "red": "1"}
 
 
+def test_many_values_that_say_less_than_they_mean_are_a_menu(ada: Client) -> None:
+    for number in range(9):
+        written("x", agent_id=f"acme.writer-{number}")
+    menu = body_of(ada.get("/memory?agent=acme.writer-3")).partition('<select class="facet-menu" id="facet-agent"')[2]
+    assert menu.startswith(' name="agent">')
+    assert re.findall(r'value="([^"]*)"', menu.partition("</select>")[0]) == [
+        "",
+        *(f"acme.writer-{n}" for n in range(9)),
+    ]
+
+
 def test_a_chosen_value_that_no_entry_has_stays_on_offer(ada: Client) -> None:
     written("one", tags=("red",))
     assert behind(body_of(ada.get("/memory?tag=blue")), "tag") == {"": "", "blue": "0", "red": "1"}

@@ -250,6 +250,18 @@ def test_the_files_of_what_fired_and_of_what_left_for_good_have_its_rows(ada: Cl
     assert (left["id"], left["reason"], left["runId"]) == (gone.entries[0], "expired", ids.wire("run", gone.run.id))
 
 
+def test_a_commitment_whose_run_was_refused_says_the_code_of_the_refusal(ada: Client) -> None:
+    needs = [{"name": "who", "type": "string", "required": True}]
+    building.install("acme", building.definition("remind", building.remember_node("x"), variables=needs))
+    memory_policy.change(building.scope(), {"commitment_workflow": "remind"}, now=timezone.now())
+    building.remember("acme", "Call Ana in 3 days.")
+    commitment_firing.process_commitments(building.tenant().id, clock=timezone.now)
+    with time_machine.travel(timezone.now() + timedelta(days=5)):
+        commitment_firing.process_commitments(building.tenant().id, clock=timezone.now)
+        ada.force_login(Operator.objects.get())
+        assert 'refused: <code class="small">validation_error</code>' in page(ada, "/nights?show=fired")
+
+
 def file_of(browser: Client, show: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(body_of(browser.get(f"/nights?show={show}&format=csv")))))
 

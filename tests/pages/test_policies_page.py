@@ -56,7 +56,9 @@ def test_settings_tell_the_policy_of_every_kind_and_lead_to_each(ada: Client) ->
 
 
 def test_a_change_is_asked_for_by_one_and_confirmed_by_another_in_plain_forms(ada: Client, oda: Client) -> None:
-    assert "Default policy; it has never been changed" in body_of(ada.get(URL))
+    shown = body_of(ada.get(URL))
+    assert "Default policy; it has never been changed" in shown
+    assert "It takes effect when another person who manages policies confirms it." in shown
     answer = ada.post(URL, WANTED, follow=True)
     shown = body_of(answer)
     assert answer.redirect_chain == [(URL, 302)]

@@ -1,6 +1,7 @@
 """Proposals in the browser: the inbox, the review, and a decision about exactly what was read."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -67,6 +68,7 @@ def test_the_review_shows_the_difference_from_the_revision_before(ada: Client) -
     assert "revision 1" in shown
     assert "<del>" in shown
     assert "<ins>" in shown
+    assert set(re.findall(r"<mark>(.*?)</mark>", shown)) == {"two", "sentences", "one", "sentence"}
     assert "clearer" in shown
     sides = body_of(ada.get(f"{page_of(made)}?from=nothing&to=1&mode=side"))
     assert "diff-side" in sides
@@ -99,6 +101,7 @@ def test_from_asking_to_the_installed_digest(ada: Client, sign_in: SignIn) -> No
     assert vote(sign_in(role="reviewer"), made, reason="fine").status_code == 302
     shown = body_of(ada.get(page_of(made)))
     assert "A worker is installing revision 1" in shown
+    assert "decision-bar" not in shown, "nothing is left to decide"
     assert 'hx-trigger="every 1s"' in shown
     assert ada.get(page_of(made), **HTMX).status_code == 200
     gate = proposing.ask(made).gate

@@ -661,6 +661,7 @@ def test_who_may_not_comment_is_told_which_permission_is_missing(sign_in: SignIn
     made = proposing.propose()
     viewer = sign_in(role="viewer")
     assert "proposals:comment" in body_of(viewer.get(f"{page_of(made)}/discussion"))
+    assert 'name="line"' not in body_of(viewer.get(f"{page_of(made)}?from=nothing&to=1&line=1"))
     assert viewer.post(f"{page_of(made)}/comment", {"text": "x"}).status_code == 403
 
 

@@ -250,6 +250,7 @@ def test_the_unfinished_runs_of_a_filter_are_cancelled_together_after_a_question
     assert viewer.get(f"/runs/cancel?{query}").status_code == 403
     asked = body_of(ada.get(f"/runs/cancel?{query}"))
     assert "Cancel 2 runs?" in asked
+    assert "These are the newest" not in asked, "these are all"
     assert re.findall(r'name="id" value="(run_\w+)"', asked) == mine[::-1]
     assert 'name="id"' not in body_of(ada.get("/runs/cancel?status=pending")), (
         "those that wait for an answer are others"

@@ -51,6 +51,7 @@ def test_selected_entries_are_shown_then_retired_and_restored_with_a_record_of_e
     shown = body_of(ada.get("/memory/selected", {"action": "retire", "id": made[:2]}))
     assert ("alpha" in shown, "beta" in shown, "gamma" in shown) == (True, True, False)
     assert "You can restore them until they expire." in shown
+    assert "All that match the filter" not in shown
     answer = send(ada, "retire", made[:2], reason="not ours", next="/memory?tag=x")
     assert answer["Location"] == "/memory?tag=x"
     assert {row.retired_reason for row in rows(made[:2])} == {"not ours"}

@@ -29,6 +29,7 @@ def test_a_webhook_is_made_and_its_secret_shown_once(ada: Client) -> None:
     (secret,) = vault.open_webhook_secrets(row.tenant_id, webhooks.wire_id(row)).values()
     assert (made.status_code, made["Cache-Control"]) == (200, "no-store")
     assert secret in body_of(made)
+    assert "<title>Secret of webhook whk_" in body_of(made)
     assert (row.events, row.tags) == (FORM["events"], ["production", "nightly"])
     page = f"{URL}/{webhooks.wire_id(row)}"
     for url in (URL, page, f"{page}?format=json", f"{URL}?format=json", f"{URL}?format=csv"):

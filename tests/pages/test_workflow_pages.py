@@ -46,6 +46,7 @@ def test_a_confirmed_file_is_imported_and_what_was_made_has_an_address(ada: Clie
     page = body_of(ada.get(answer["Location"]))
     assert "The workflow is imported." in page
     assert "gather-financial-data" in page
+    assert len(re.findall(r'data-label="Memory">\w', page)) == 2, "each task says which memory it keeps"
     told = ada.get(f"{URL}/{intent_id}?format=json").json()
     assert [each["name"] for each in told["tasks"]] == ["gather-financial-data", "process-billing"]
     assert told["tasks"][1]["depends_on"] == [told["tasks"][0]["id"]]
