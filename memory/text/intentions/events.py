@@ -792,7 +792,7 @@ receive result: have result, result be in, result be here, receive result
 receive licence: pass exam, have licence, receive licence, pass driving, be allow to drive
 receive|get: get ~, have ~, arrive, be here, be in, come, be deliver, turn up, be with, land, reach, take delivery
 obtain: get ~, have ~, receive, be grant
-choose: be choice, be winner, be decide, will be, pick
+choose: be choice, be winner, be decide, pick
 name: appoint, choose, call, be call, baptise, christen, elect
 complete: hand in, submit, cross finish, be history, be settle, put tick, sign off
 succeed: work, go well, be success, be successful, come off, pay off, manage, make it, pull * off, go through, work
