@@ -525,7 +525,7 @@ burst: break, spray, gush, shoot out, rupture, blow up, be in shred, explode, be
 sprout: germinate, come up, first leaf, shoot, push through, poke through, seedling be, be up, be green
 inspect: check, go over, look over, look at, examine, be look at, go through, test, vet, review
 examine: check, go over, look over, look at, inspect, go through, test, review, study
-test: check, try * out, try, examine, put * to test, run test
+test: check, try * out, examine, put * to test, run test
 burn out: be dead, be go, give up ghost, no longer light, no longer work, blow, go out, stay dark, be dark, pop, fail
 charge: be full, be charge, be at 100 percent, be fully charge, have full battery, have juice, be 100 percent, be ready
 battery low: run down, be almost empty, be nearly empty, be down to

@@ -183,7 +183,7 @@ CONTRAST = patterns.late(
     re.IGNORECASE,
 )
 # Whoever is called does not call.
-TOWARDS = frozenset("call phon ring visit reply writ".split())
+TOWARDS = frozenset("call phon ring visit".split())
 WE_DO = patterns.late(r"^\W*(?:[\w']+\s+){0,3}?(?:i|we)\b", re.IGNORECASE)
 WHO_DOES = patterns.late(
     r"\b(?:i|we|you|he|she|they|somebody|someone|(?-i:[A-Z]\w+)|(?:the|my|our|his|her) [\w-]+)(?: (?:have|has"
