@@ -15,6 +15,7 @@ from functools import cache
 from itertools import takewhile
 
 from memory.text.similarity import values
+from memory.text.similarity.relations import IMPERSONAL
 from memory.text.similarity.statements import Leaf, Spoken
 from memory.text.similarity.tokens import (
     AND,
@@ -72,7 +73,6 @@ PRESENT = frozenset("is are has have must may will can should".split()) | frozen
     word for word in values.STATES if word.endswith("s")
 )
 NAME = CAPITAL | PREPOSITION
-IMPERSONAL = frozenset(("we", "they"))
 SCHEDULED = frozenset(
     """
     runs starts begins goes meets rehearses trains airs opens closes ships happens plays practises practices gathers
