@@ -131,7 +131,7 @@ def test_no_long_expression_is_kept_after_it_was_read() -> None:
 
     read(0, 1)  # what any reading keeps is there
     with keeps_less_than(2):
-        read(1, 21)
+        read(1, 9)
 
 
 def test_a_text_too_long_for_the_regular_expression_of_a_condition_fails_the_run_in_a_moment() -> None:

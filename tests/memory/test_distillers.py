@@ -473,7 +473,7 @@ def test_texts_without_spaces_are_not_kept_after_they_were_distilled() -> None:
 
     distil(0, 1)  # what any distillation keeps is there
     with keeps_less_than(4):
-        distil(1, 21)
+        distil(1, 7)
 
 
 def test_a_long_archive_fits_into_one_entry() -> None:

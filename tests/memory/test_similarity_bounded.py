@@ -15,7 +15,7 @@ import pytest
 
 from memory.text import intentions
 from memory.text.similarity import Reconciliation, Statement, reconcile, reconciling, tokens
-from tests.budgets import cpu_within, examples, keeps_less_than
+from tests.budgets import cpu_within, examples
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 WORDS = "apple bridge candle desert engine forest garden hammer island jungle kettle ladder".split()  # noqa: SIM905
@@ -82,11 +82,13 @@ def test_a_text_without_end_or_sense_is_compared_in_a_moment(text: str) -> None:
         reconcile([Statement(UUID(int=n), f"{text}{end}", START) for n, end in enumerate(("", " x"))])
 
 
-def test_tokens_are_kept_by_how_many_they_are() -> None:
-    with keeps_less_than(100):
-        known, marks = tokens.Tokens(), "\u0301"
-        for number in range(2_000):
-            known[f"{number}{marks * 400}"]
+def test_tokens_are_kept_by_how_many_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokens, "KEPT_CHUNKS", 2_000)
+    known, most = tokens.Tokens(), 0
+    for number in range(40):
+        known[f"{number}{'́' * 400}"]
+        most = max(most, sum(map(len, known.values())))
+    assert 1_000 < most < 2_500
 
 
 def test_a_word_of_any_length_and_ending_is_read() -> None:

@@ -111,12 +111,16 @@ def everything():
 # --- what there is ----------------------------------------------------------------------------------------------------
 
 
-def test_there_are_many_runs_of_several_nodes_and_one_that_failed(acme, globex):
+def test_there_are_many_runs_of_several_nodes_one_that_failed_and_one_that_asks(acme, globex):
     ordered = errand_runs(acme)
 
     assert len(ordered) >= 36
-    assert Counter(run.status for run in ordered.values()) == {"completed": len(ordered) - 1, "failed": 1}
-    assert all(len(json.loads(run.definition.text)["nodes"]) >= 3 for run in ordered.values())
+    assert Counter(run.status for run in ordered.values()) == {
+        "completed": len(ordered) - 2,
+        "failed": 1,
+        "waiting-input": 1,
+    }
+    assert all(len(json.loads(run.definition.text)["nodes"]) >= 2 for run in ordered.values())
     assert len({run.inputs["email"] for run in ordered.values() if "email" in run.inputs}) >= 14
     assert [run.status for run in errand_runs(globex).values()] == ["completed"] * 13
 
@@ -398,6 +402,7 @@ def test_every_thing_that_can_happen_in_a_month_has_a_page_of_the_demo_that_show
         ("/agents/private.acme.refund-checker", "", "aiProviders.toolCalling"),
         ("/runs?status=failed", "/runs/run_", "payment_provider_gone"),
         ("/runs?status=waiting-approval", "/runs/run_", "waiting"),
+        ("/runs?status=waiting-input", "/runs/run_", "In which condition did it come back?"),
         ("/proposals?gate=waiting", "/proposals/prop_", "0 of 1"),
         ("/forget", "/forget/fgt_", "Forgotten and verified"),
         ("/forget/holds", "/forget/holds/hld_", "Evidence in a fraud case"),
@@ -703,7 +708,7 @@ def test_the_command_says_what_it_made_and_the_second_time_that_nothing_was(spok
 
     assert everything() == made
     assert first[0] == (
-        "Demo made: tenants 1, operators 3, secrets 2, installations 11, runs 8, proposals 2, gates 2, intents 1, "
+        "Demo made: tenants 1, operators 3, secrets 2, installations 12, runs 8, proposals 2, gates 2, intents 1, "
         "passes 3, receipts 1, holds 1, imports 1."
     )
     assert second[0] == "Demo: complete, nothing was changed."
