@@ -23,7 +23,7 @@ from memory import adapter, addresses, ledger, origins, redaction
 from memory.adapter.console import Exported
 from memory.addresses import Address, Sensitivity, Tier
 from memory.entry_drafts import EntryDraft
-from memory.host import audit, exports, ids, runs, sql, tenancy
+from memory.host import audit, exports, ids, leases, runs, sql, tenancy
 from memory.host.errors import Invalid, Refusal
 from memory.host.http import MAX_DEPTH, depth_of
 from memory.host.json_types import JSONMapping, JSONObject
@@ -383,6 +383,7 @@ def _results(
 @transaction.atomic
 def begin_import(scope: TenantScope, digest: str, *, now: datetime) -> Run:
     """Open the run that writes the file with this digest, or return the run of an import that was interrupted."""
+    leases.decide_in_turn(scope.tenant_id, IMPORT)
     scope_id = f"import:{digest}"
     there = runs.active_in(scope.tenant_id, scope_id)
     if there is None:
@@ -397,6 +398,7 @@ def begin_import(scope: TenantScope, digest: str, *, now: datetime) -> Run:
 def import_entries(scope: TenantScope, run: Run, incoming: Sequence[Incoming], *, now: datetime) -> list[str]:
     """Write the entries and return the result of each: ``STORED``, or why it was skipped. One that cannot be stored
     refuses them all."""
+    leases.decide_in_turn(scope.tenant_id, IMPORT)  # of entries that two imports have, one stores each
     known = ledger.entries.known_ids(scope.tenant_id, [each.entry.entry_id for each in incoming])
     outcomes: list[str] = []
     wanted: dict[UUID, Incoming] = {}
@@ -457,8 +459,11 @@ def _import_addressed(scope: TenantScope, run: Run, entries: Sequence[ImportedEn
 
 @transaction.atomic
 def end_import(scope: TenantScope, run: Run, counts: Mapping[str, int], *, now: datetime) -> None:
-    """Complete the run and audit the number of lines by result."""
-    runs.complete(runs.locked(scope.tenant_id, run.id), now=now)
+    """Complete the run and audit the number of lines by result. Another import of the same file may have completed it:
+    the two share it."""
+    found = runs.locked(scope.tenant_id, run.id)
+    if found.status not in runs.ENDS:
+        runs.complete(found, now=now)
     record_import(scope, run.id, counts, now=now)
 
 

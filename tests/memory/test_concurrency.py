@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
 
-from memory import adapter, ledger
+from memory import adapter, entry_files, ledger
 from memory.forget import execution, receipts
 from memory.host import access, audit, audit_chain, event_log, ids, operators, runs
 from memory.host.errors import LastOwner, NotFound
@@ -23,6 +23,7 @@ from openwop_console.runtime.replay import ForkRequest
 from openwop_console.runtime.run_operations import RunRequest
 from tests import building
 from tests.building import at_once
+from tests.memory.test_transfers import line
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engines]
 AT_ONCE = 8
@@ -70,6 +71,24 @@ def test_an_entry_that_is_retired_and_removed_at_once_is_counted_once() -> None:
     head = LedgerHead.objects.of(acme.tenant_id).get()
     assert (head.entries, head.retired, MemoryEntry.objects.count()) == (0, 0, 0)
     assert adapter.console.count_entries(acme, now=timezone.now()) == 0
+
+
+def test_imports_of_one_file_at_once_store_each_entry_once_and_all_end() -> None:
+    acme, lines = building.scope(), [(number, line(number).encode()) for number in range(60)]
+
+    def import_file(_: int) -> Counter[str]:
+        run, counts = entry_files.begin_import(acme, "same", now=timezone.now()), Counter[str]()
+        for part in (lines[at : at + 5] for at in range(0, len(lines), 5)):
+            results = entry_files.import_lines(acme, run, part, entry_files.FileForm(), now=timezone.now())
+            counts.update(result.outcome for result in results)
+        entry_files.end_import(acme, run, counts, now=timezone.now())
+        return counts
+
+    found = at_once(import_file, 4)
+    assert sum(found, Counter()) == {entry_files.STORED: 60, entry_files.THERE: 180}
+    assert MemoryEntry.objects.count() == 60
+    assert [each.status for each in Run.objects.all()] == ["completed"]
+    assert AuditRecord.objects.filter(action="memory.imported").count() == 4
 
 
 def test_of_two_owners_who_deactivate_each_other_at_once_one_stays() -> None:
