@@ -13,6 +13,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
+from itertools import chain
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 DEFINITION = runs.host_definition(IMPORT, "An import of memory", version="1.0")
 STORED, THERE, WOULD_BE_STORED, REFUSED = "stored", "already here", "would be stored", "refused"
 LONGEST = 1_000_000  # bytes of a line
+BLOCK = 256 * 1024  # bytes read at a time
 DEEPEST = MAX_DEPTH + 1  # levels of a line: those of a value, and its own
 NO_ENTRY = "The line is not an entry of this form."
 Kind = TypeVar("Kind")
@@ -116,13 +119,18 @@ class LineResult:
 
 def lines_of(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
     """Yield the lines that are not blank, with their numbers; of a longer one ``LONGEST`` bytes and one more."""
-    number, going_on = 0, False
-    while line := file.readline(LONGEST + 1):
-        begins, going_on = not going_on, not line.endswith(b"\n") and len(line) > LONGEST
-        number += begins
-        line = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
-        if begins and not line.isspace():
-            yield number, line.rstrip(b"\r\n")
+    number, begun = 1, b""
+    for block in chain(iter(partial(file.read, BLOCK), b""), [b"\n"]):
+        rest, *others = block.split(b"\n")
+        begun = (begun + rest)[: LONGEST + 1]
+        if not others:
+            continue
+        begun = begun.removeprefix(codecs.BOM_UTF8) if number == 1 else begun
+        # A file may have millions of blank lines, which are only counted.
+        for at, line in enumerate((begun, *others[:-1]), number):
+            if line and not line.isspace():
+                yield at, line.rstrip(b"\r\n")
+        number, begun = number + len(others), others[-1]
 
 
 def check_source(scope: TenantScope, source: FileForm) -> None:

@@ -25,7 +25,7 @@ from django.db.models.functions import Left
 
 from memory import entry_files, ledger, passes, redaction
 from memory.entry_files import FileForm, Incoming, LineResult
-from memory.host import access, audit, ids, sql, tenancy, vault
+from memory.host import access, audit, ids, request_slots, sql, tenancy, vault
 from memory.host.clock import Clock
 from memory.host.errors import Conflict, Gone, Invalid, KeyExists, NotFound
 from memory.host.expiry import expired
@@ -218,6 +218,7 @@ def _store(tenant_id: UUID, upload_id: UUID, file: IO[bytes], redactor: Redactor
         body = zlib.compress(b"\n".join(_without_secrets(redactor, part)), QUICKLY)
         row.body, row.expires_at = vault.seal_bytes(row.id, body), now + KEPT
         row.insert(by=WRITER)
+        request_slots.breathe()  # a file of megabytes may be ten thousand parts
     return lines, number + 1
 
 

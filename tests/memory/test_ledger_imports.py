@@ -13,7 +13,7 @@ from django.utils import timezone
 from memory import entry_files, ledger, ledger_imports, passes, tasks
 from memory.entry_files import FileForm, LineResult
 from memory.forget import execution
-from memory.host import access, erasure, ids, operators, tenancy, vault
+from memory.host import access, erasure, ids, operators, request_slots, tenancy, vault
 from memory.host.errors import Conflict, Forbidden, Invalid, NotFound
 from memory.host.models import AuditRecord, Operator, Tenant
 from memory.host.tenancy import TenantScope
@@ -445,6 +445,23 @@ def test_blank_lines_and_long_ones_keep_their_numbers(ada: TenantScope) -> None:
     check = carried_out(uploaded(ada, b"", line(1), b"", b"", b"", b"", long, b"x", source=FileForm("jsonl")))
     assert [each.line for each in ledger_imports.refusals(ada, found(ada, check))] == [7, 8]
     assert check.total == 3
+
+
+def test_a_line_is_the_same_wherever_the_blocks_that_are_read_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entry_files, "LONGEST", 20)
+    body = b"\xef\xbb\xbffirst\r\n\n \t\n\nfifth" + b"\n" * 9 + b"x" * 50 + b"\n\nlast"
+    for size in (3, 7, 20, 1000):
+        monkeypatch.setattr(entry_files, "BLOCK", size)
+        read = [(number, text[:21]) for number, text in entry_files.lines_of(io.BytesIO(body))]
+        assert read == [(1, b"first"), (5, b"fifth"), (14, b"x" * 21), (16, b"last")]
+
+
+def test_an_upload_lets_other_requests_go_first_behind_every_part(
+    ada: TenantScope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    breaths: list[int] = []
+    monkeypatch.setattr(request_slots, "breathe", lambda: breaths.append(1))
+    assert uploaded(ada, *map(line, range(5))).options["parts"] == len(breaths) == 3
 
 
 @pytest.mark.engines
