@@ -2,11 +2,14 @@
 
 import contextlib
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+import pytest
 
 Answers = Callable[[BaseHTTPRequestHandler], None]
 
@@ -142,3 +145,17 @@ def uses(*tools: tuple[str, Any], text: str = "") -> Answers:
         begun.append({"index": at, "id": f"call-{at}", "type": "function", "function": function})
         rest.append({"index": at, "function": {"arguments": written[5:]}})
     return streams({"content": text, "tool_calls": begun}, {"tool_calls": rest}, finish="tool_calls")
+
+
+def resolve_late(patch: pytest.MonkeyPatch, over: threading.Event) -> None:
+    """Names below ``unanswered.example`` have no name server that answers: the system gives up when ``over`` is set, or
+    after a while."""
+    known = socket.getaddrinfo
+
+    def wait(host: Any, *given: Any, **named: Any) -> Any:
+        if not str(host).endswith("unanswered.example"):
+            return known(host, *given, **named)
+        over.wait(6)
+        raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+
+    patch.setattr(socket, "getaddrinfo", wait)

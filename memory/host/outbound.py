@@ -12,7 +12,9 @@ import logging
 import os
 import socket
 import ssl
+import threading
 from collections.abc import AsyncIterator, Iterable
+from concurrent.futures import Future
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,7 @@ from django.conf import settings
 
 log = logging.getLogger(__name__)
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+AddressInfo = tuple[Any, ...]  # of ``socket.getaddrinfo``
 
 # The public addresses of IPv6, without NAT64 (64:ff9b::/96) and site-local addresses.
 GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
@@ -211,15 +214,50 @@ class _Backend(httpcore.AnyIOBackend):
 
 async def _resolved(host: str, port: int, timeout: float | None) -> list[str]:
     """Return the addresses of ``host``, as texts that need no second look-up."""
-    loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(timeout):
-            found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            found = await asyncio.wrap_future(_look_up(host, port))
     except TimeoutError:
         raise httpcore.ConnectTimeout("The name of the host was not resolved in time.") from None
     except (OSError, UnicodeError):
         raise httpcore.ConnectError("The name of the host is not known.") from None
     return list(dict.fromkeys(str(each[4][0]) for each in found))
+
+
+_guard = threading.Lock()
+_look_ups: dict[tuple[str, int], "Future[list[AddressInfo]]"] = {}
+
+
+def _look_up(host: str, port: int) -> "Future[list[AddressInfo]]":
+    """Begin to resolve ``host``, or join in the look-up that is under way.
+
+    It has a thread of its own, for which nothing waits: where no name server answers, the system gives up after half a
+    minute. In a pool such names would keep others from being resolved, and an event loop waits for its pool at its end.
+    """
+    with _guard:
+        found = _look_ups.get((host, port))
+        if found is None:
+            found = Future()
+            found.set_running_or_notify_cancel()  # whoever waits may give up, and it goes on for the others
+            threading.Thread(target=_resolve, args=(host, port, found), name="resolver", daemon=True).start()
+            _look_ups[host, port] = found
+    return found
+
+
+def _resolve(host: str, port: int, found: "Future[list[AddressInfo]]") -> None:
+    try:
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except Exception as problem:  # noqa: BLE001  # it is raised where the addresses are awaited
+        _end_look_up(host, port)
+        found.set_exception(problem)
+    else:
+        _end_look_up(host, port)
+        found.set_result(addresses)
+
+
+def _end_look_up(host: str, port: int) -> None:
+    with _guard:
+        del _look_ups[host, port]
 
 
 @cache

@@ -24,7 +24,7 @@ from memory.host.errors import EndpointFailed
 from memory.host.models import SecretScope
 from memory.memory_policy import Policy
 from openwop_console import settings as configured
-from tests import awaiting, building
+from tests import awaiting, building, serving
 from tests.budgets import cpu_within
 from tests.serving import Answers, answers
 
@@ -225,6 +225,16 @@ def test_an_endpoint_that_drips_is_left_all_the_same(
     model.answers = drip
     begun = time.monotonic()
     assert reason_of(ask) == "timeout"
+    assert time.monotonic() - begun < 3
+
+
+def test_an_endpoint_whose_name_server_does_not_answer_is_left_all_the_same(
+    model: Model, ask: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_endpoint, "TOTAL_SECONDS", 0.3)
+    serving.resolve_late(monkeypatch, model.over)
+    begun = time.monotonic()
+    assert reason_of(ask, endpoint_url="http://unanswered.example/v1") == "timeout"
     assert time.monotonic() - begun < 3
 
 

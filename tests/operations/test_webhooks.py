@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import json
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -27,7 +28,7 @@ from openwop_console import VERSION
 from openwop_console.process import webhook_sender
 from openwop_console.process.webhook_sender import WebhookSender
 from openwop_console.runtime.api.serializers import event_document
-from tests import building, hooks
+from tests import building, hooks, serving
 from tests.receiver import Receiver, answer, hang
 
 pytestmark = pytest.mark.django_db
@@ -359,6 +360,26 @@ def test_slow_receivers_are_left_in_time_and_hold_up_nobody(
     while sender._under_way:
         sender.wait(3)
     assert {each.code for each in rows_of(hanging) if each.attempts} == {"timeout"}
+
+
+def test_receivers_whose_name_servers_do_not_answer_hold_up_nobody(
+    receivers: Callable[..., Receiver], sender: WebhookSender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over = threading.Event()
+    serving.resolve_late(monkeypatch, over)
+    for number in range(7):
+        hooks.subscribe(EVENT, url=f"https://{number}.unanswered.example/")
+    happen(times=webhook_sender.OF_ONE_WEBHOOK)
+    sender.tick()
+    assert len(sender._under_way) > 6
+    began = time.monotonic()
+    told = hooks.subscribe(EVENT, slug="globex", url=receivers().url)
+    happen("globex")
+    while not rows_of(told) or rows_of(told)[0].state != "delivered":
+        sender.tick()
+        sender.wait(0.05)
+        assert time.monotonic() - began < 2
+    over.set()
 
 
 def test_a_delivery_that_cannot_be_built_holds_up_no_other(
