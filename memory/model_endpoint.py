@@ -17,7 +17,7 @@ from uuid import UUID
 import httpx
 
 from memory import redaction
-from memory.host import outbound, vault
+from memory.host import outbound, request_slots, vault
 from memory.host.errors import EndpointFailed
 from memory.host.json_types import JSONObject
 from memory.host.models import SecretScope
@@ -61,8 +61,9 @@ def post(
     does not connect to), ``status``, ``malformed`` or ``too_large``. The caller has no open transaction.
     """
     headers = {"Authorization": f"Bearer {_key(tenant_id, secret)}"}
-    with ThreadPoolExecutor(max_workers=1) as aside:  # the caller's thread may have a running loop
-        return aside.submit(lambda: asyncio.run(_post(url, headers, body, seconds, max_bytes))).result()
+    # The caller's thread may have a running loop, and serve a request: others compute while it waits.
+    with request_slots.aside(), ThreadPoolExecutor(max_workers=1) as thread:
+        return thread.submit(lambda: asyncio.run(_post(url, headers, body, seconds, max_bytes))).result()
 
 
 def _key(tenant_id: UUID, name: str) -> str:

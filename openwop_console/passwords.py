@@ -11,10 +11,9 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 
 from django.contrib.auth.hashers import Argon2PasswordHasher, BasePasswordHasher
-from django.db import connection
 from django.utils.crypto import constant_time_compare
 
 from memory.host import request_slots
@@ -77,8 +76,7 @@ def _turn() -> Iterator[None]:
     if not _room.acquire(blocking=False):
         raise Busy("Too many people are signing in at this moment; try again in a few seconds.", retryAfterMs=5000)
     try:
-        # A transaction keeps its connection, and so its slot.
-        with nullcontext() if connection.in_atomic_block else request_slots.aside(), _computing:
+        with request_slots.aside(), _computing:
             yield
     finally:
         _room.release()

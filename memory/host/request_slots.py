@@ -97,8 +97,8 @@ def waiting(most: float) -> Iterator[float]:
 
 @contextmanager
 def aside() -> Iterator[None]:
-    """Release slot and connection inside the block; take a slot again after it."""
-    if not getattr(_thread, "holds", False):
+    """Release slot and connection inside the block; take a slot again after it. In a transaction both are kept."""
+    if not getattr(_thread, "holds", False) or connections[DEFAULT_DB_ALIAS].in_atomic_block:
         yield
         return
     _give()
@@ -110,7 +110,7 @@ def aside() -> Iterator[None]:
 
 def breathe() -> None:
     """Let a waiting request go first; called between the parts of long work, outside of transactions."""
-    if _slots.is_wanted and not connections[DEFAULT_DB_ALIAS].in_atomic_block:
+    if _slots.is_wanted:
         with aside():
             pass
 

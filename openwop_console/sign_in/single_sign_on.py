@@ -33,7 +33,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 from requests import RequestException
 
-from memory.host import access, operators, outbound, pages, throttle
+from memory.host import access, operators, outbound, pages, request_slots, throttle
 from memory.host.errors import NotFound
 from memory.host.json_types import JSONObject
 from memory.host.models import Operator, Tenant
@@ -80,8 +80,9 @@ class _Session:
 
     def request(self, method: str, url: str, **given: Any) -> requests.Response:
         prepared = requests.Request(method, url, **given).prepare()
-        with ThreadPoolExecutor(max_workers=1) as aside:  # the caller's thread may have a running loop
-            return aside.submit(lambda: asyncio.run(_sent(prepared))).result()
+        # The caller's thread may have a running loop, and serves a request: others compute while it waits.
+        with request_slots.aside(), ThreadPoolExecutor(max_workers=1) as thread:
+            return thread.submit(lambda: asyncio.run(_sent(prepared))).result()
 
 
 async def _sent(prepared: requests.PreparedRequest) -> requests.Response:

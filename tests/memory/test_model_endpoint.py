@@ -9,6 +9,7 @@ import ssl
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, cast
@@ -19,7 +20,7 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from memory import model_endpoint
-from memory.host import outbound, vault
+from memory.host import outbound, request_slots, vault
 from memory.host.errors import EndpointFailed
 from memory.host.models import SecretScope
 from memory.memory_policy import Policy
@@ -236,6 +237,33 @@ def test_an_endpoint_whose_name_server_does_not_answer_is_left_all_the_same(
     begun = time.monotonic()
     assert reason_of(ask, endpoint_url="http://unanswered.example/v1") == "timeout"
     assert time.monotonic() - begun < 3
+
+
+@pytest.mark.engines
+@pytest.mark.django_db(transaction=True)
+def test_requests_that_wait_for_an_endpoint_keep_no_other_request_waiting(
+    model: Model, ask: Callable[..., str]
+) -> None:
+    asked, said = threading.Semaphore(0), threading.Event()
+
+    def wait(asking: BaseHTTPRequestHandler) -> None:
+        asked.release()
+        said.wait(20)
+        says("a short text")(asking)
+
+    def in_a_slot(compute: Callable[[], str]) -> str:
+        with request_slots.hold_slot():
+            return compute()
+
+    model.answers = wait
+    with ThreadPoolExecutor(initializer=request_slots.use_here) as threads:
+        waiting = [threads.submit(in_a_slot, ask) for _ in range(configured.OPENWOP_WEB_THREADS)]
+        assert all(asked.acquire(timeout=20) for _ in waiting)
+        try:
+            assert threads.submit(in_a_slot, lambda: "another").result(timeout=5) == "another"
+        finally:
+            said.set()
+        assert {each.result(timeout=20) for each in waiting} == {"a short text"}
 
 
 def test_an_endpoint_that_is_not_there_is_refused(ask: Callable[..., str]) -> None:
