@@ -64,6 +64,7 @@ OURS = frozenset(
 CREDENTIALS = frozenset({"authorization", "proxy-authorization", "cookie", "x-api-key"})
 # Python-specific encodings that no web text uses; decoding punycode takes quadratic time.
 NO_CHARSETS = frozenset({"punycode", "idna", "unicode-escape", "raw-unicode-escape"})
+LONGEST_TYPE = 1_000  # characters of a Content-Type
 TEXTS = ("text/", "application/json", "application/xml", "application/problem+json", "application/x-ndjson")
 
 
@@ -155,7 +156,10 @@ def _outputs_of(answer: httpx.Response, content: bytes) -> JSONObject:
 
 
 def _charset_of(answer: httpx.Response) -> str:
-    """The response's encoding; raises LookupError for an unknown or Python-specific one."""
+    """The response's encoding; raises LookupError for an unknown or Python-specific one, and one that has a header of
+    a length that no server needs: the time to parse it grows with the square."""
+    if len(answer.headers.get("content-type", "")) > LONGEST_TYPE:
+        raise LookupError
     name = codecs.lookup(answer.charset_encoding or "utf-8").name
     if name in NO_CHARSETS:
         raise LookupError(name)

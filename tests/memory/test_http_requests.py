@@ -150,6 +150,7 @@ def test_an_answer_that_cannot_be_used_fails_the_node_with_its_code(server: Serv
             "malformed",
         ),
         (serving.answers(b"x", Content_Type="text/plain; charset=none-such"), "malformed"),
+        (serving.answers(b"x", Content_Type='text/plain;"' + ";" * 50_000), "malformed"),
     ):
         with building.undone():
             server.answers = answer
