@@ -308,6 +308,16 @@ def test_a_pair_that_was_forgotten_or_decided_is_refused_in_words(desk: Desk, pa
     assert "forgotten" in desk.refused(Verb.MERGE, pair)[0]
 
 
+def test_a_refused_decision_names_each_pair_that_stood_in_the_way(desk: Desk, pair: Pair) -> None:
+    desk.say("Basil waters the big fern on Mondays.", "On Mondays the big fern gets water from Basil.")
+    pairs = desk.look()
+    desk.decide(Verb.KEEP, *pairs)
+    with pytest.raises(Conflict) as refusal:
+        desk.decide(Verb.MERGE, *pairs)
+    expected = sorted(pairs, key=lambda each: each.row.id)
+    assert [each["id"] for each in refusal.value.details["problems"]] == [each.id for each in expected]
+
+
 def test_a_text_that_changed_since_it_was_read_is_not_decided_about(desk: Desk, pair: Pair) -> None:
     with pytest.raises(Conflict) as refusal:
         lookalikes.decide(desk.owner, Verb.MERGE, [Choice(pair.row.id, "0" * 64)], now=timezone.now())

@@ -136,6 +136,18 @@ def test_a_new_host_key_opens_the_vault_while_the_old_one_is_a_fallback_and_rota
         vault.unseal(Secret.objects.get())
 
 
+def test_what_an_earlier_release_sealed_still_opens() -> None:
+    sealed = bytes.fromhex(
+        "000102030405060708090a0bc6be4f45205ea2702899427c03477c1c5e27431d48f0f51eda49e451b0804b96703d1d"
+    )
+    with override_settings(SECRET_KEY="a key of an earlier release", SECRET_KEY_FALLBACKS=[]):
+        (key,) = vault.wrapping_keys()
+    assert vault.opened(key, sealed, b"row") == VALUE.encode()
+    again = {vault.seal(key, VALUE.encode(), b"row") for _ in range(3)}
+    assert {len(each) for each in again} == {len(sealed)}
+    assert len({each[:12] for each in again}) == 3, "no nonce is used twice"
+
+
 @pytest.mark.engines
 def test_a_secret_that_was_tampered_with_is_left_with_its_key_and_the_others_are_rotated() -> None:
     put("one")

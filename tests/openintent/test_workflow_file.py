@@ -198,6 +198,23 @@ def test_a_second_import_is_a_new_intent_and_a_dry_run_is_none(served: Served, t
     assert [each["created"] for each in second["agents"]] == [False, False]
 
 
+def test_the_command_says_what_it_made_in_the_words_of_the_file(served: Served, tmp_path: Path) -> None:
+    workflow = Workflow(served, tmp_path)
+    workflow.file.write_text(workflow.file.read_text().replace(workflow.billing, clerk := f"{workflow.billing}-Clerk"))
+    made = workflow.imported()
+    assert (made["name"], made["version"]) == ("quarterly-compliance", "1.0")
+    assert made["agents"] == [
+        {"agent_id": clerk, "created": True, "capacity": 200, "pinned_namespaces": ["learned_patterns"]},
+        {"agent_id": workflow.data, "created": True, "capacity": 500, "pinned_namespaces": None},
+    ]
+    assert made["memory_policy"]["max_entries"] == 50
+    gather, bill = made["tasks"]
+    assert (gather["name"], gather["agent"], gather["depends_on"]) == ("gather-financial-data", workflow.data, [])
+    assert (bill["name"], bill["agent"], bill["depends_on"]) == ("process-billing", clerk, [gather["name"]])
+    assert (gather["outputs"], bill["outputs"]) == (["financial_summary"], ["billing_report"])
+    assert bill["memory_policy"]["max_entries"] == 100
+
+
 def test_every_problem_has_a_line_of_its_own_and_nothing_is_made(served: Served, tmp_path: Path) -> None:
     text = SEED.replace("agent: data-agent", "agent: nobody").replace("capacity: 200", "capacity: many")
     workflow = Workflow(served, tmp_path, text.replace("working_memory", "wrking_memory"))

@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,19 @@ def test_no_key_is_created_under_an_invalid_name(named: dict[str, Any]) -> None:
     with pytest.raises(CommandError, match=r"characters that print"):
         manage("create_api_key", tenant="acme", role="agent", **named)
     assert not ApiKey.objects.exists()
+
+
+def test_a_key_expires_after_days_or_hours_or_at_an_instant_in_either_case() -> None:
+    building.tenant()
+    for given in ("90d", "12h", "2999-01-31T00:00:00Z", "2999-01-31t02:00:00+02:00", "2999-01-31t00:00:00z"):
+        manage("create_api_key", tenant="acme", role="viewer", expires=given)
+    days, hours, *instants = ApiKey.objects.order_by("id")
+    assert (days.expires_at - days.created_at).total_seconds() == pytest.approx(90 * 86_400, abs=10)
+    assert (hours.expires_at - hours.created_at).total_seconds() == pytest.approx(12 * 3_600, abs=10)
+    assert {each.expires_at for each in instants} == {datetime(2999, 1, 31, tzinfo=UTC)}
+    for given in ("0d", "7w", "2999-01-31", "2999-02-30T00:00:00Z"):
+        with pytest.raises(CommandError, match="is not of the form 90d, 12h or"):
+            manage("create_api_key", tenant="acme", role="viewer", expires=given)
 
 
 def test_a_key_that_cannot_be_shown_is_not_made() -> None:

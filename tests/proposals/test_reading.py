@@ -8,6 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from memory.host import access, ids, proposal_links, runs, tenancy
 from memory.host.errors import Forbidden, NotFound
 from memory.host.tenancy import TenantScope
 from proposals import inbox, lifecycle, review
@@ -157,3 +158,25 @@ def test_reading_needs_the_permission_and_an_id_of_the_tenant() -> None:
             read()
     with pytest.raises(NotFound):
         review.detail(building.scope(), None)
+
+
+def test_who_may_not_read_proposals_sees_none_of_them_on_the_pages_of_agents_runs_and_records() -> None:
+    acme, viewer = building.tenant(), building.scope(role="viewer")
+    made = proposing.propose(agent_id="acme.writer")
+    run = runs.find(acme.id, opened(made).run_id)
+    wire_id = ids.wire("prop", made.id)
+
+    def told(scope: TenantScope) -> list[Any]:
+        of_agent = proposal_links.of_agent(scope, "acme.writer", limit=5)
+        return [
+            [each.id for each in of_agent],
+            proposal_links.of_activation(scope, run.id),
+            proposal_links.count_pending(scope),
+            proposal_links.titles_of(scope, [wire_id]),
+        ]
+
+    cited = proposal_links.Citation(wire_id, made.title, made.state, f"/proposals/{wire_id}")
+    assert told(viewer) == [[wire_id], cited, {"acme.writer": 1}, {wire_id: made.title}]
+    others = tenancy.host_scope(acme, scopes=access.ROLES["owner"] - {"proposals:read"})
+    assert told(others) == [[], None, {}, {}]
+    assert told(building.scope("globex")) == [[], None, {}, {}]
