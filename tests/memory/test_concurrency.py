@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from contextlib import suppress
+from threading import Barrier, BrokenBarrierError
 from typing import Any
 
 import pytest
@@ -15,14 +16,17 @@ from memory.forget import execution, receipts
 from memory.host import access, audit, audit_chain, event_log, ids, operators, runs
 from memory.host.errors import LastOwner, NotFound
 from memory.host.models import AuditRecord, ForkMode, Membership, Run
-from memory.models import ForgetRequest, ForgetState
+from memory.models import ForgetRequest, ForgetState, Pass
 from memory.models.address import EntryAddress
 from memory.models.entry import LedgerHead, MemoryEntry
+from memory.passes import orders
+from memory.passes.orders import RequestedPass
 from openwop_console.runtime import engine, replay, run_operations
 from openwop_console.runtime.replay import ForkRequest
 from openwop_console.runtime.run_operations import RunRequest
 from tests import building
 from tests.building import at_once
+from tests.desks import Desk
 from tests.memory.test_transfers import line
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engines]
@@ -109,6 +113,24 @@ def test_of_two_owners_who_deactivate_each_other_at_once_one_stays() -> None:
     owners = [roles for roles in held if roles == ["owner"]]
     assert len(owners) == 1
     assert "refused" in answers
+
+
+def test_a_pass_that_two_people_mark_as_reviewed_at_once_is_on_record_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    desk, both = Desk(), Barrier(2)
+    desk.say("The lift is out of order.", memory_ref="notes")
+    work = desk.work(orders.order(desk.owner, RequestedPass("consolidate", "notes"), now=timezone.now()))
+    review_of = orders.review_of
+
+    def looked(work: Pass) -> AuditRecord | None:
+        found = review_of(work)
+        with suppress(BrokenBarrierError):  # without a lock, both look before either writes
+            both.wait(0.15)
+        return found
+
+    monkeypatch.setattr(orders, "review_of", looked)
+    found = at_once(lambda number: orders.review_pass(desk.owner, work.id, now=timezone.now()).seq, 2)
+    assert found[0] == found[1]
+    assert AuditRecord.objects.filter(action=orders.REVIEWED).count() == 1
 
 
 def test_forgets_of_one_subject_at_once_end_and_leave_nothing() -> None:
