@@ -172,6 +172,7 @@ def test_a_tick_that_was_missed_is_caught_up_with_once_or_skipped(policy: str, r
     schedule = make(acme, cron="0 13 * * *", missed=policy)
     schedules.fire_due(NOW + timedelta(days=3))
     tick = ScheduleTick.objects.of(acme.tenant_id).get()
+    assert (tick.tick_at, tick.fired_at) == (datetime(2026, 3, 4, 13, tzinfo=UTC), NOW + timedelta(days=3))
     assert (tick.code, tick.missed, Run.objects.of(acme.tenant_id).count()) == (code, 2, runs)
     assert scheduling.find(acme.tenant_id, schedule.name).next_at == datetime(2026, 3, 5, 13, tzinfo=UTC)
 

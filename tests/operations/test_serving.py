@@ -878,6 +878,28 @@ def test_a_header_with_an_underscore_does_not_pass_for_one_with_a_hyphen(client:
         assert stranger.get(address, headers={"X_API_Key": key}).status_code == 401
 
 
+def test_a_view_sees_the_address_of_the_client_and_what_it_sent_as_it_was_sent() -> None:
+    scope = server.HEALTH | {
+        "method": "POST",
+        "raw_path": b"/v1/runs/%C3%A9",
+        "query_string": b"a=%20",
+        "server": ("10.0.0.1", 8443),
+        "client": ("203.0.113.9", 51_000),
+        "scheme": "https",
+        "headers": [(b"content-type", b"text/plain"), (b"accept", b"a"), (b"accept", b"b"), (b"cookie", b"a=1"),
+                    (b"cookie", b"b=2"), (b"x_api_key", b"forged")],
+    }  # fmt: skip
+    request = WSGIRequest(server.environ_of(scope) | {"wsgi.input": BytesIO()})
+    assert (request.META["REMOTE_ADDR"], request.get_port(), request.is_secure()) == ("203.0.113.9", "8443", True)
+    assert (request.method, request.path, request.GET["a"]) == ("POST", "/v1/runs/é", " ")
+    assert (request.content_type, request.headers["accept"], request.COOKIES) == (
+        "text/plain",
+        "a,b",
+        {"a": "1", "b": "2"},
+    )
+    assert "HTTP_X_API_KEY" not in request.META
+
+
 def test_a_slot_goes_to_the_request_that_has_waited_longest() -> None:
     slots, served = Slots(1), list[int]()
 
