@@ -687,6 +687,8 @@ Pay the deposit, should the landlord accept the offer.
 Hold the shipment until the invoice is paid.
 Do not renew the hosting contract until the migration is finished.
 Keep the old phone number active until all customers have been informed.
+After the next board meeting, please send Tom the minutes.
+Tell Rita the result right after the vote.
 Release the bonus after all branches have sent their figures.
 Once all twelve jurors have returned, resume the hearing.
 If and when the lawsuit is settled, release the reserve.
@@ -726,6 +728,9 @@ The law must be obeyed when the emergency ends.
 No shop opens until the sun is up.
 The shop stays open until the last customer leaves.
 I kept the key until the guests left.
+Ana went home after the concert.
+After the incident, the team rotated its keys.
+Send the receipt after the payment.
 """
 
 
@@ -826,6 +831,15 @@ Hand out the prizes once the scores are in.
 As soon as Dilan finds a flatmate, cancel the sublet.
 +Dilan has a new flatmate.
 -Dilan wants a new flatmate.
+Hand the keys back to the caretaker after the concert.
++The concert ended at ten.
++The concert is over.
++The concert took place last night.
+-The concert begins at eight.
+-The concert takes place tonight.
+-The concert did not take place.
+-The concert was cancelled.
+-The rehearsal is over.
 Tell the vet when the ewes have lambed.
 +The ewes have lambed.
 -One ewe has lambed.

@@ -293,7 +293,7 @@ EVENT = patterns.late(
     r"|reading|ceremony|vote|talks?|speech|lecture|round|tour|rehearsal|premiere|opening|closing|signing|screening"
     r"|viewing"
     r"|hearing|briefing|walk-?through|photo ?shoot|recording|fitting|tasting|draw|count|census|parade|march|tournament"
-    r"|retro|shift|break|work|school|receipt|sign-?off|[a-z]{3,}(?:tion|sion|ment|val|sal|ance|ence|ery))s?\b",
+    r"|retro|shift|break|work|school|receipt|sign-?off|(?P<perhaps>[a-z]{3,}(?:tion|sion|ment|val|sal|ance|ence|ery)))s?\b",
     re.IGNORECASE,
 )
 MONTH_DAY = (
@@ -372,6 +372,12 @@ def is_pleasantry(main: str) -> bool:
 
 THERE_IS = patterns.late(r"^\W*there(?:'s| is)\b", re.IGNORECASE)
 ARMED, DOUBTFUL, NOTHING = "armed", "doubtful", "nothing"
+
+
+def is_event(noun: str) -> bool:
+    """Whether it is over at some time: "the spring concert", not "the payment department"."""
+    found = list(EVENT.finditer(noun))
+    return bool(found) and found[-1].end() == len(noun) and not found[-1]["perhaps"]
 
 
 def standing(sentence: str, clause: str, main: str, *, begun: str) -> str:

@@ -112,7 +112,7 @@ end: be over, be history, be behind us, come to end, come to close, draw to clos
  be past, peter out, stop, cease, break up, be at end, have end, subside, blow over, die down, be no more, lift
 finish: be over, be do, wrap * up, be complete, be through, complete, be in can, put finishing touch, put last, put
  final, get * do,
- be up, conclude, be in bag, have finish, run through, come to end, tick * off, be ready, do last
+ be up, conclude, take place, be in bag, have finish, run through, come to end, tick * off, be ready, do last
 fail|go wrong|malfunction: not work, be not work, go wrong, crash, go down, be down, give up ghost, pack up, conk
  out, be dead, give out, cut out,
  stop work, not pass, be not pass, be out of order, fall over, collapse, break * down, malfunction, time out, return

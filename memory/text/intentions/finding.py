@@ -268,6 +268,13 @@ BY_PERSON = patterns.late(r"\s*when\s+(?:you|i|we)\s+(?!\w+ed\b|were\b|had\b|met
 UNTIL_THEN = patterns.late(
     r"^.{3,}?\buntil\b(?P<clause>[^,;]{5,}?)[,;]?\s+(?:and )?then\s+(?P<order>.+)$", re.IGNORECASE | re.DOTALL
 )
+# "After the concert, hand in the keys", "hand in the keys after the concert": once it is over.
+AFTER_EVENT = patterns.late(
+    r"(?P<before>^\W*|^[^,;]{3,}?,?\s)(?:(?:right|straight|directly|immediately|shortly|soon)\s+)?after\s+"
+    r"(?P<event>(?!the (?:break|move)\b)(?:the|our|my|your|their|his|her|[A-Z][\w-]*'s?)\s(?:[\w-]+\s){0,3}?[\w-]+?)"
+    r"(?=\W*$|,\s)(?P<rest>.*)$",
+    re.IGNORECASE | re.DOTALL,
+)
 # "Keep the gate locked until the fair is over", "do not ship it until the deposit is in".
 NOT_YET = patterns.late(
     r"^\W*(?:please )?(?:do not|don't|never)\s+(?!(?:forget|worry|panic|hesitate|be|give up)\b)", re.IGNORECASE
@@ -483,6 +490,10 @@ def _meant(sentence: Sentence, zone: str, written_at: datetime) -> Intention | N
         return None
     if held := UNTIL_THEN.match(sentence.text):
         sentence = sentence._replace(text=f"When{held['clause']}, {held['order']}")
+    after = AFTER_EVENT.match(sentence.text)
+    if after and documents.is_event(after["event"]) and not times.spans(sentence.text):
+        order = f"{after['before']} {after['rest']}".strip(" ,")
+        sentence = sentence._replace(text=f"Once {after['event']} is over, {order}")
     found = (
         _intention_in(sentence, zone, written_at)
         or _held(sentence, zone, written_at)
