@@ -689,6 +689,7 @@ Do not renew the hosting contract until the migration is finished.
 Keep the old phone number active until all customers have been informed.
 After the next board meeting, please send Tom the minutes.
 Tell Rita the result right after the vote.
+Once the fix is deployed, remove the workaround.
 Release the bonus after all branches have sent their figures.
 Once all twelve jurors have returned, resume the hearing.
 If and when the lawsuit is settled, release the reserve.

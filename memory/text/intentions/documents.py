@@ -112,7 +112,7 @@ PART = frozenset(PARTS.split())
 DOCUMENTED = patterns.late(
     r"\b(?:by default|default value|e\.g\.?|i\.e\.?|for example|for instance|such as|see also|see below|see above"
     r"|otherwise|automatically"
-    r"|respectively|deprecated|obsolete|workaround|implementation|in such (?:a )?cases?|must specify|instead of"
+    r"|respectively|deprecated|obsolete|implementation|in such (?:a )?cases?|must specify|instead of"
     r"|under such|as described|regardless of|recommended|optional(?:ly)?|supported|unsupported|zum beispiel|por ejemplo"
     r"|par exemple|na przykład)\b",
     re.IGNORECASE,

@@ -10,52 +10,52 @@ ACTIONS = frozenset(
     """
     accept acknowledge activate add address adjust administer admit advertise advise align allocate amend analyse
     analyze announce anonymise anonymize answer apologise apologize appeal append applaud apply appoint approve
-    arbitrate archive arrange ask assemble assess assign assist attach attend audit authorise authorize award
-    babysit back bake balance bathe benchmark bid bill bind bleach bleed block boil book bookmark borrow brief bring
-    broadcast broker brush buff build bump bundle burn buy calculate calibrate call cancel capture carry cash cast
-    cater cc chair change charge chase check checkpoint chill chop circulate claim clean clear clip close coach
-    collect comb combine comfort compare compile complete compose compress compute conduct configure confirm
-    congratulate connect console consolidate consult contact convene convert cook coordinate copy cordon correct
-    count countersign courier cover crate crawl create credit cross-check crush cut debit decide declare decline
-    decommission decorate defrost delegate delete deliver demo deploy deposit descale describe design destroy
-    develop diagnose dice dictate dig digitise digitize disable disassemble discard discharge discipline disconnect
-    discuss disinfect dismantle dismiss dispatch display dispose distribute divest divide document donate dose
-    double-check download draft drain draw dress drill drink drive drop dry dump duplicate dust e-mail eat edit
-    elect email empty enable encrypt endorse enrol enroll enter erase escalate escort establish estimate evacuate
-    evaluate evict examine exchange execute expand expedite explain export extend extract failover fasten fax feed
-    fertilise fertilize fetch file fill filter finalise finalize finish fit fix flag flush fold follow forward
-    freeze fry fumigate garnish gather generate get give glue go grate grease greenlight greet grill grind groom
-    grout hand hand-deliver hang harvest heat hedge help hire honor honour hoover hose host implement import include
-    incubate index induct inform ingest initiate inject inspect install instruct instrument insulate insure
-    integrate interview introduce invest investigate invite invoice iron irrigate issue join keep kill knead label
-    laminate launch launder lay lead learn leave lend level lift link lint liquidate list load lock lodge log look
-    loosen lower lubricate mail maintain make mark mash mask measure mediate meet memorise memorize mend mentor
-    merge message migrate milk mind mix moderate modify mold monitor mop mould mount mow mute negotiate nominate
-    notarise notarize notify nudge number obtain offer onboard open order organise organize outline overhaul oversee
-    pack pad paginate paint palletise palletize park pass patch pause pay peel perform petition phone photograph
-    pick pin ping place plan plant plaster plate plug polish post postpone pour practice practise praise pre-order
-    preheat prepare prescribe present press prime print process procure prod produce profile promote proofread
-    propose protect provide provision prune publish pull pump purchase purge push put quarantine query queue quote
-    raise rake re-enable reactivate read rearrange reassure rebalance rebase rebook reboot rebuild recalculate
+    arbitrate archive arrange ask assemble assess assign assist attach attend audit authorise authorize award babysit
+    back badger bake balance bathe beep benchmark bid bill bind bleach bleed block boil book bookmark borrow brief
+    bring broadcast broker brush buff build bump bundle burn buy calculate calibrate call cancel capture carry cash
+    cast cater cc chair change chaperone charge chase check checkpoint chill chop circulate claim clean clear clip
+    close coach collect comb combine comfort compare compile complete compose compress compute conduct configure
+    confirm congratulate connect console consolidate consult contact convene convert cook coordinate copy cordon
+    correct count countersign courier cover crate crawl create credit cross-check crush cut debit debrief decide
+    declare decline decommission decorate defrost delegate delete deliver demo deploy deposit descale describe design
+    destroy develop diagnose dice dictate dig digitise digitize disable disassemble discard discharge discipline
+    disconnect discuss disinfect disinvite dismantle dismiss dispatch display dispose distribute divest divide
+    document donate dose double-check download draft drain draw dress drill drink drive drop dry dump duplicate dust
+    e-mail eat edit elect email empty enable encrypt endorse enrol enroll enter erase escalate escort establish
+    estimate evacuate evaluate evict examine exchange execute expand expedite explain export extend extract failover
+    fasten fax feed fertilise fertilize fetch file fill filter finalise finalize finish fit fix flag flush fold follow
+    forward freeze fry fumigate garnish gather generate get give glue go grate grease greenlight greet grill grind
+    groom grout hand hand-deliver hang harvest hassle heat hedge help hire honor honour hoover hose host hug implement
+    import include incubate index induct inform ingest initiate inject inspect install instruct instrument insulate
+    insure integrate interview introduce invest investigate invite invoice iron irrigate issue join keep kill knead
+    label laminate launch launder lay lead learn leave lend level lift link lint liquidate list load lock lodge log
+    look loosen lower lubricate mail maintain make mark mash mask measure mediate medicate meet memorise memorize mend
+    mentor merge message migrate milk mind mix moderate modify mold monitor mop mould mount mow mute nag negotiate
+    nominate notarise notarize notify nudge number obtain offer onboard open order organise organize outline overhaul
+    oversee pack pad paginate paint palletise palletize park pass patch pause pay peel perform pester petition phone
+    photograph pick pin ping place plan plant plaster plate plug poke polish post postpone pour practice practise
+    praise pre-order preheat prepare prescribe present press prime print process procure prod produce profile promote
+    proofread propose protect provide provision prune publish pull pump purchase purge push put quarantine query queue
+    quote raise rake re-enable reactivate read rearrange reassure rebalance rebase rebook reboot rebuild recalculate
     recalibrate recall recap recharge recheck reclaim reconcile reconfigure record recount recover recruit recycle
     redact redeem redeploy redirect redo reduce refactor refer refill refinance refresh refrigerate refuel refund
-    regenerate register rehearse reheat reimburse reindex reinstall reinsure reissue reject relaunch release
-    relocate remind remit remove rename render renegotiate renew rent reopen reorder repaint repair repay repeat
-    rephrase replace replenish replicate reply report repost repot represent reprint reproduce request rerun rescan
-    reschedule rescue reseal research resend reserve reset resize resolve respawn respond restart restock restore
-    resubmit resume retake retest retire retrain retrieve retry return reuse revalidate reverse revert review revise
-    revisit revoke reward rewire rewrite ring rinse roast roll rotate route run sand sanitise sanitize save scan
-    schedule scrap scrape screenshot scrub seal search season seat secure seed sell send separate serve service set
-    settle shampoo share sharpen shave shelve ship shoot shop shortlist show shred shut sieve sign simmer sketch
-    slice snapshot soak solder solve sort speak sponsor spot-check spray spread stack stage stamp start sterilise
-    sterilize stir stock stop store straighten strap stretch strip submit subscribe subtract sue sum summarise
-    summarize supervise supply support surprise survey suspend suture swab swallow swap sweep switch sync
-    synchronise synchronize tackle tag taint take talk tally tape teach tell terminate test text thank throttle
-    throw tick tidy tie tighten tile toast top total tow trace track trade train transcribe transfer translate
-    transplant transport transpose treat triage trigger trim troubleshoot try turn tweak type typeset unblock
-    uncordon uncover underwrite uninstall unload unlock unmute unpack unpause unplug unsubscribe untie update
-    upgrade upload use usher vacate vaccinate vacuum validate varnish vent ventilate verify vet visit void vote wake
-    walk warm warn wash water wax weed weigh welcome weld whip whitelist wipe wire withdraw wrap write zero
+    regenerate register rehearse reheat reimburse reindex reinstall reinsure reissue reject relaunch release relocate
+    remind remit remove rename render renegotiate renew rent reopen reorder repaint repair repay repeat rephrase
+    replace replenish replicate reply report repost repot represent reprint reproduce request rerun rescan reschedule
+    rescue reseal research resend reserve reset resize resolve respawn respond restart restock restore resubmit resume
+    retake retest retire retrain retrieve retry return reuse revalidate reverse revert review revise revisit revoke
+    reward rewire rewrite ring rinse roast roll rotate route run sand sanitise sanitize save scan schedule scold scrap
+    scrape screenshot scrub seal search season seat secure seed sell send separate serve service set settle shampoo
+    share sharpen shave shelve ship shoot shop shortlist show shred shut sieve sign simmer sketch slice snapshot soak
+    solder solve sort speak sponsor spot-check spray spread stack stage stamp start sterilise sterilize stir stock
+    stop store straighten strap stretch strip submit subscribe subtract sue sum summarise summarize summon supervise
+    supply support surprise survey suspend suture swab swallow swap sweep switch sync synchronise synchronize tackle
+    tag taint take talk tally tape teach tell terminate test text thank throttle throw tick tidy tie tighten tile
+    toast top total tow trace track trade train transcribe transfer translate transplant transport transpose treat
+    triage trigger trim troubleshoot try tuck turn tutor tweak type typeset unblock uncordon uncover underwrite
+    uninstall uninvite unload unlock unmute unpack unpause unplug unsubscribe untie update upgrade upload use usher
+    vacate vaccinate vacuum validate varnish vent ventilate verify vet visit void vote wake walk warm warn wash water
+    wax weed weigh welcome weld whip whitelist wipe wire withdraw wrap write zero
     """.split()
 )
 # What is or happens to its subject: the promise of none of these is one.
