@@ -29,7 +29,9 @@ BATCH = 64
 LONGEST = 6_000  # characters of a text; models take some 8,000 tokens
 MOST_NUMBERS, LARGEST = 4_096, 1e6
 BATCH_SECONDS, QUERY_SECONDS = 30.0, 1.0
-MAX_BYTES = 16 * 1_048_576
+# The longest answer: for each text as many numbers as a vector may have, written out in full on lines of their own, and
+# what is around them. A longer one of small lists would take seconds to parse, in which no other thread computes.
+BYTES_OF_A_VECTOR, BYTES_AROUND = MOST_NUMBERS * 40, 65_536
 # How long a worker goes on with what waits; it is called every minute, and a task may take one.
 ROUND_SECONDS = 25.0
 # An endpoint that failed is not asked for queries for so long, and the vector of a query is known for so long.
@@ -205,9 +207,8 @@ def _request_vectors(tenant_id: UUID, policy: Policy, texts: list[str], *, secon
 
     url = f"{policy.embedding_url.rstrip('/')}/embeddings"
     body = {"model": policy.embedding_model, "input": texts, "encoding_format": "float"}
-    raw = model_endpoint.post(
-        tenant_id, url, body, secret=policy.embedding_secret, seconds=seconds, max_bytes=MAX_BYTES
-    )
+    most = BYTES_AROUND + len(texts) * BYTES_OF_A_VECTOR
+    raw = model_endpoint.post(tenant_id, url, body, secret=policy.embedding_secret, seconds=seconds, max_bytes=most)
     return _read(raw, len(texts))
 
 

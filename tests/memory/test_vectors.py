@@ -480,8 +480,9 @@ RUBBISH = [
     ("malformed", 200, data([float("nan")] * 256)),
     ("malformed", 200, data([0.5] * 5_000)),
     ("malformed", 200, data([[0.5]] * 256)),
+    ("malformed", 200, data([-1.234567890123456e-05] * 5_000)),
     ("dimension", 200, data([0.5] * 255)),
-    ("too_large", 200, b" " * (embeddings.MAX_BYTES + 1)),
+    ("too_large", 200, b" " * 230_000),
 ]
 
 
