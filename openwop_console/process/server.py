@@ -22,6 +22,7 @@ from functools import partial
 from io import BytesIO
 from typing import IO, Any, TypeVar
 from urllib.parse import unquote_to_bytes
+from weakref import WeakKeyDictionary
 
 from django.conf import settings
 from django.http import FileResponse, parse_cookie
@@ -59,6 +60,9 @@ BODIES_TOGETHER = 256 * 1024 * 1024
 # Bytes of all answers in memory that are being sent; a larger one than IN_MEMORY that comes on top waits for its reader
 # on the disk, as a download does. A client could otherwise fill the memory with answers that it does not take.
 ANSWERS_TOGETHER = 256 * 1024 * 1024
+# Bytes of all streamed answers that wait on the disk for their readers; one that comes on top is refused, unless it is
+# alone. A client that orders and does not read could otherwise fill the disk, with a copy of a whole ledger each time.
+DOWNLOADS_TOGETHER = 2 * 1024 * 1024 * 1024
 # The lowest speed, in bytes a second, of a client that sends or reads; OPENWOP_BODY_SECONDS come on top.
 SLOWEST = 16 * 1024
 CHUNK = 64 * 1024
@@ -142,6 +146,7 @@ class Console:
         self._preparing = threading.Lock()
         self._incoming = Counter[str]()  # by whose upload it is; "" for all other bodies
         self._outgoing = 0
+        self._downloads: WeakKeyDictionary[IO[bytes], int] = WeakKeyDictionary()
         self._upload_path = reverse("memory-imports")
         self._hears_of_the_end = False
         self._keep_health()
@@ -313,17 +318,20 @@ class Console:
         began, may_go_on = time.monotonic(), _may_go_on(response)
         try:
             with self._preparing, request_slots.hold_slot():
+                others, length = sum(self._downloads.values()), 0
                 try:
                     for chunk in response:
-                        file.write(chunk)
+                        length += file.write(chunk)
+                        if others and others + length > DOWNLOADS_TOGETHER:
+                            raise errors.Busy("This host has no room for another download now.", retryAfterMs=5000)
                     if time.monotonic() >= began + RECHECK_SECONDS and not may_go_on():
                         raise errors.Unauthenticated
                 finally:
                     _close(response)
+                self._downloads[file] = length
         except Exception as problem:  # noqa: BLE001  # answered and logged like that of any view
             file.close()
             return self._computed(environ | {http.REFUSED: refusal_of(problem)})
-        length = file.tell()
         file.seek(0)
         return Download(
             status, [*_without_length(headers), ("Content-Length", str(length))], file, file.close, may_go_on

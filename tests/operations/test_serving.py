@@ -25,7 +25,7 @@ import psycopg
 import pytest
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIRequest
-from django.http import FileResponse
+from django.http import FileResponse, StreamingHttpResponse
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
@@ -778,6 +778,48 @@ def test_answers_that_are_read_slowly_wait_on_the_disk_when_their_room_in_memory
     finally:
         tracemalloc.stop()
     assert lengths == [megabyte] * 20
+
+
+def test_downloads_that_nobody_reads_leave_room_on_the_disk_and_a_large_one_comes_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    megabyte = 1024 * 1024
+    monkeypatch.setattr(server, "DOWNLOADS_TOGETHER", 3 * megabyte)
+
+    def application(environ: dict[str, Any], start_response: Any) -> Any:
+        start_response("503 Busy" if REFUSED in environ else "200 OK", [("Content-Type", "text/csv")])
+        pieces = {"/file": 1, "/larger": 4}.get(environ["PATH_INFO"], 0)
+        if REFUSED in environ or not pieces:
+            return [b"a short text"]
+        return StreamingHttpResponse(b"x" * megabyte for _ in range(pieces))
+
+    async def statuses() -> tuple[list[int], list[int]]:
+        console, reads_on, answers = server.Console(application), asyncio.Event(), list[int]()
+
+        async def receive() -> dict[str, Any]:
+            return await asyncio.Future()
+
+        async def send(message: dict[str, Any]) -> None:
+            if "status" in message:
+                answers.append(message["status"])
+            await reads_on.wait()
+
+        def read(path: bytes) -> "asyncio.Task[None]":
+            return asyncio.create_task(console(server.HEALTH | {"raw_path": path, "headers": []}, receive, send))
+
+        reading = [read(b"/file") for _ in range(5)]
+        while len(answers) < len(reading):
+            await asyncio.sleep(0.01)
+        unread = sorted(answers)
+        reads_on.set()
+        await asyncio.gather(*reading)
+        reading.clear()
+        answers.clear()
+        await read(b"/larger")
+        return unread, answers
+
+    monkeypatch.setattr("signal.signal", lambda *_: None)  # for the main thread alone
+    assert awaiting.awaited(statuses()) == ([200, 200, 200, 503, 503], [200])
 
 
 def test_an_answer_that_was_sent_is_out_of_memory_without_a_collection_of_cycles(
