@@ -45,6 +45,9 @@ log = logging.getLogger(__name__)
 OK = "ok"
 RENEW_EVERY = 5.0
 TELL_EVERY = 0.25
+# Streamed text of more than LONG characters is looked through again only when it has grown by GROWTH of its length: all
+# of it is searched for secrets while the database is locked, which takes a second for a megabyte.
+LONG, GROWTH = 32_768, 1 / 8
 SLACK = 1.0  # seconds of grace: a single request times out by itself, a call of several is cut off after this
 # A call fits within the task's time limit if the worker has held the run for at most TURN.
 TURN = timedelta(seconds=5)
@@ -84,7 +87,8 @@ def failure_of(failed: OutboundFailed) -> NodeFailure:
 
 @dataclass(slots=True)
 class UnderWay:
-    """A call recorded as sent: its streamed parts, how many of them were processed, and the characters published."""
+    """A call recorded as sent: its streamed parts, how many of them were heard, and the characters looked through and
+    published."""
 
     position: Position
     call_id: UUID
@@ -93,6 +97,7 @@ class UnderWay:
     seconds: float
     said: list[str] = field(default_factory=list)
     heard: int = 0
+    looked_through: int = 0
     told: int = 0
 
 
@@ -221,14 +226,25 @@ def publish_chunks(run: Run, under_way: UnderWay, *, now: datetime) -> None:
     Text that could be the beginning of a secret is held back until it is complete.
     """
     facts: list[Event] = []
-    if len(under_way.said) > under_way.heard:
-        under_way.heard = len(under_way.said)
-        redactor, raw = redaction.for_run(run.tenant_id, run.id), "".join(under_way.said[: under_way.heard])
+    if raw := _new_text(under_way):
+        redactor = redaction.for_run(run.tenant_id, run.id)
         text = redactor.redact(raw[: redactor.settled(raw)]).text
         if len(text) > under_way.told:
             recordings.store_partial_answer(run, under_way.call_id, text)
             facts.append(_chunk(run, under_way, len(text)))
     runs.progress(run, *facts, ready_at=runs.LEASE.end(now), now=now)
+
+
+def _new_text(under_way: UnderWay) -> str:
+    """Return all of the streamed text, if enough of it is new."""
+    if len(under_way.said) == under_way.heard:
+        return ""
+    under_way.heard = len(under_way.said)
+    raw = "".join(under_way.said[: under_way.heard])
+    if len(raw) > LONG and len(raw) < under_way.looked_through * (1 + GROWTH):
+        return ""
+    under_way.looked_through = len(raw)
+    return raw
 
 
 def _chunk(run: Run, under_way: UnderWay, end: int, *, meta: ChunkMeta | None = None) -> AiMessageChunk:

@@ -400,6 +400,19 @@ def test_a_secret_that_comes_in_pieces_is_shown_in_none(model: Server, monkeypat
     assert not [chunk for chunk in chunks if KEY[:4] in chunk]
 
 
+def test_a_long_text_is_published_again_when_it_has_grown_by_a_part_of_its_length(
+    model: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of it is looked through for secrets each time, while other writers wait: an endpoint may say a megabyte, and
+    then a word now and then for a minute."""
+    monkeypatch.setattr(calls, "TELL_EVERY", 0.01)
+    pieces = ["word " * 20_000, *["and on "] * 20, "word " * 20_000, "the end"]
+    model.answers = serving.streams(*pieces, pause=lambda: model.over.wait(0.05))
+    chunks = [each["chunk"] for each in told(executed(PROMPT), "ai.message.chunk")]
+    assert "".join(chunks) == "".join(pieces)
+    assert len(chunks) <= 3
+
+
 SECRETS = [("a", "aabaabaab"), ("b", "baabxbaab"), ("c", "top secret!")]
 
 
