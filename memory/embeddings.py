@@ -6,6 +6,7 @@ position of the tenant's ``VectorSpace`` are waiting. A query waits ``QUERY_SECO
 words without one.
 """
 
+import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,7 +33,8 @@ BATCH_SECONDS, QUERY_SECONDS = 30.0, 1.0
 # The longest answer: for each text as many numbers as a vector may have, written out in full on lines of their own, and
 # what is around them. A longer one of small lists would take seconds to parse, in which no other thread computes.
 BYTES_OF_A_VECTOR, BYTES_AROUND = MOST_NUMBERS * 40, 65_536
-# How long a worker goes on with what waits; it is called every minute, and a task may take one.
+# How long a worker begins batches of what waits; it is called every minute, and a task may take one: a batch ends
+# BATCH_SECONDS after that.
 ROUND_SECONDS = 25.0
 # An endpoint that failed is not asked for queries for so long, and the vector of a query is known for so long.
 REST_SECONDS, KNOWN_SECONDS = 30, 600
@@ -112,13 +114,14 @@ def embed_entries(*, clock: Callable[[], datetime]) -> int:
     """Request vectors for entries without one, a batch per tenant at a time, until none is left or ``ROUND_SECONDS``
     are over, and delete vectors that are no longer of use. Returns the number of entries."""
     ends, done = time.monotonic() + ROUND_SECONDS, 0
-    waiting = sorted({*memory_policy.embedding_tenants(), *ledger.vectors.tenants_with_vectors()})
+    waiting = [*{*memory_policy.embedding_tenants(), *ledger.vectors.tenants_with_vectors()}]
+    random.shuffle(waiting)  # slow endpoints of some use up the round: each tenant is among the first now and then
     while waiting and time.monotonic() < ends:
         left = []
         for tenant_id in waiting:
             if time.monotonic() >= ends:
                 break
-            if moved := _embed_next(tenant_id, clock):
+            if moved := _embed_next(tenant_id, clock, until=ends + BATCH_SECONDS):
                 left.append(tenant_id)
                 done += moved
         waiting = left
@@ -139,8 +142,9 @@ def progress_of(tenant_id: UUID, policy: Policy) -> str:
     return "Every entry has its vector."
 
 
-def _embed_next(tenant_id: UUID, clock: Callable[[], datetime]) -> int:
-    """How many entries more the tenant's space reaches over; 0 when there is nothing more to do now."""
+def _embed_next(tenant_id: UUID, clock: Callable[[], datetime], *, until: float) -> int:
+    """How many entries more the tenant's space reaches over; 0 when there is nothing more to do now. Gives up at
+    ``until``, by the monotonic clock."""
     policy, space = memory_policy.policy_of(tenant_id), ledger.vectors.vector_space(tenant_id)
     source = source_of(policy) if policy.embeds else ""
     if space is not None and space.source != source:
@@ -156,17 +160,19 @@ def _embed_next(tenant_id: UUID, clock: Callable[[], datetime]) -> int:
     if space is None or not texts or not ledger.vectors.claim_vectors(space, now=clock()):
         return 0
     try:
-        found = _vectors_of(tenant_id, policy, texts, space)
+        found = _vectors_of(tenant_id, policy, texts, space, until)
     except EndpointFailed as failed:
         ledger.vectors.postpone_vectors(space, str(failed.details["reason"]), now=clock())
         return 0
     return len(texts) if ledger.vectors.store_vectors(space, found, last=texts[-1][0], now=clock()) else 0
 
 
-def _vectors_of(tenant_id: UUID, policy: Policy, texts: list[tuple[int, str]], space: VectorSpace) -> dict[int, Array]:
+def _vectors_of(
+    tenant_id: UUID, policy: Policy, texts: list[tuple[int, str]], space: VectorSpace, until: float
+) -> dict[int, Array]:
     """The vectors by position; there is none of a text that the endpoint takes in no company, nor of an empty one."""
     outbound = [(position, said) for position, text in texts if (said := _outbound_text(tenant_id, text))]
-    found = _embed_in_halves(tenant_id, policy, outbound)
+    found = _embed_in_halves(tenant_id, policy, outbound, until)
     if outbound and not found:
         raise EndpointFailed(reason="status")
     if len({each.size for each in found.values()} | ({space.dimension} if space.dimension else set())) > 1:
@@ -174,20 +180,25 @@ def _vectors_of(tenant_id: UUID, policy: Policy, texts: list[tuple[int, str]], s
     return found
 
 
-def _embed_in_halves(tenant_id: UUID, policy: Policy, outbound: list[tuple[int, str]]) -> dict[int, Array]:
+def _embed_in_halves(
+    tenant_id: UUID, policy: Policy, outbound: list[tuple[int, str]], until: float
+) -> dict[int, Array]:
     """Split texts that are refused together into halves, so that one of them does not block the others."""
     if not outbound:
         return {}
+    seconds = min(BATCH_SECONDS, until - time.monotonic())
+    if seconds <= 0:  # an endpoint that takes no text, slowly, is asked twice as often as there are texts
+        raise EndpointFailed(reason="timeout")
     try:
-        vectors = _request_vectors(tenant_id, policy, [text for _, text in outbound], seconds=BATCH_SECONDS)
+        vectors = _request_vectors(tenant_id, policy, [text for _, text in outbound], seconds=seconds)
     except EndpointFailed as failed:
         if failed.details.get("status") not in NOT_TAKEN:
             raise
         half = len(outbound) // 2
-        return (
-            _embed_in_halves(tenant_id, policy, outbound[:half]) | _embed_in_halves(tenant_id, policy, outbound[half:])
-            if half
-            else {}
+        if not half:
+            return {}
+        return _embed_in_halves(tenant_id, policy, outbound[:half], until) | _embed_in_halves(
+            tenant_id, policy, outbound[half:], until
         )
     return dict(zip([position for position, _ in outbound], vectors, strict=True))
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from django.conf import settings
 from django.core.cache import caches
 from django.db import connection, transaction
 from django.test import Client
@@ -273,6 +274,24 @@ def test_a_text_that_is_not_taken_keeps_no_other_from_its_vector(endpoint: Endpo
     assert tasks.embed_entries() == 5
     assert len(stored(acme)[0]) == 4
     assert found(acme, "three")
+
+
+def test_an_endpoint_that_slowly_takes_no_text_is_left_within_a_minute_and_asked_again_later(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A task that takes longer is killed with its worker, and nothing would say that the endpoint failed."""
+    assert embeddings.ROUND_SECONDS + embeddings.BATCH_SECONDS < settings.TASK_TIMEOUT
+    monkeypatch.setattr(embeddings, "ROUND_SECONDS", 0.2)
+    monkeypatch.setattr(embeddings, "BATCH_SECONDS", 2.0)
+    acme = building.scope()
+    write_each(acme, *map(str, range(32)))
+    endpoint.answers = lambda _: (endpoint.over.wait(0.2), (400, b""))[1]
+    switch_on("acme", endpoint)
+    began = time.monotonic()
+    assert embeddings.embed_entries(clock=timezone.now) == 0
+    assert time.monotonic() - began < 4
+    assert len(endpoint.asked) > 2
+    assert "did not answer in time" in embeddings.progress_of(acme.tenant_id, memory_policy.policy_of(acme.tenant_id))
 
 
 def test_vectors_that_do_not_fit_those_before_and_no_vector_at_all_are_a_failure(endpoint: Endpoint) -> None:
