@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
@@ -26,7 +26,7 @@ from memory.adapter.console import Exported
 from memory.addresses import Address, Sensitivity, Tier
 from memory.entry_drafts import EntryDraft
 from memory.host import audit, exports, ids, leases, runs, sql, tenancy
-from memory.host.errors import Invalid, Refusal
+from memory.host.errors import Invalid, KeyExists, Refusal
 from memory.host.http import MAX_DEPTH, depth_of
 from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.models import Run
@@ -115,6 +115,28 @@ class LineResult:
 
     def __str__(self) -> str:
         return f"{self.outcome}: {self.reason}" if self.reason else self.outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a dry run would have stored by now: ids, and addresses that no other entry may have. Each of its
+    transactions is undone, and knows nothing of those before."""
+
+    ids: set[UUID] = field(default_factory=set)
+    addresses: set[tuple[str, str, str]] = field(default_factory=set)
+
+    def result_now(self, found: LineResult) -> LineResult:
+        """Return the result after that; that of a line which would be stored has its id and address from now on."""
+        if found.entry_id is None or found.outcome != WOULD_BE_STORED:
+            return found
+        if found.entry_id in self.ids:
+            return replace(found, outcome=THERE)
+        if found.address is not None:
+            if found.address.unique in self.addresses:
+                return LineResult(found.number, REFUSED, KeyExists.message)
+            self.addresses.add(found.address.unique)
+        self.ids.add(found.entry_id)
+        return found
 
 
 def lines_of(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:

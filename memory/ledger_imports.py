@@ -13,7 +13,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import chain, islice
 from typing import IO
@@ -24,10 +24,10 @@ from django.db.models import Exists, OuterRef, QuerySet, Sum
 from django.db.models.functions import Left
 
 from memory import entry_files, ledger, passes, redaction
-from memory.entry_files import FileForm, Incoming, LineResult
+from memory.entry_files import FileForm, Incoming, LineResult, Seen
 from memory.host import access, audit, ids, request_slots, sql, tenancy, vault
 from memory.host.clock import Clock
-from memory.host.errors import Conflict, Gone, Invalid, KeyExists, NotFound
+from memory.host.errors import Conflict, Gone, Invalid, NotFound
 from memory.host.expiry import expired
 from memory.host.json_types import JSONObject
 from memory.host.tenancy import TenantScope
@@ -444,7 +444,7 @@ def _go_through(work: Pass, upload_id: UUID, clock: Clock) -> tuple[Counter[str]
     """Return the number of lines by result, and of those with another result than in the dry run."""
     rows, total = _parts(work.tenant_id, upload_id), work.options["lines"]
     doing = "checking lines" if work.dry_run else "importing"
-    counts, changed, seen, number = Counter[str](), 0, Seen(set(), set()), 0
+    counts, changed, seen, number = Counter[str](), 0, Seen(), 0
     while number < work.options["parts"]:
         done: list[JSONObject] = []
         with transaction.atomic():
@@ -458,8 +458,8 @@ def _go_through(work: Pass, upload_id: UUID, clock: Clock) -> tuple[Counter[str]
                 if part.reported_by != work.id:
                     _look_through(scope, work, part, seen, clock())
                 elif work.dry_run:  # tried by a worker that has died
+                    seen.ids.update(_new_ids(part))
                     seen.addresses.update(_addresses(part, _source(work.options), clock()))
-                seen.ids.update(_entry_ids(part) if work.dry_run else ())
                 done.append(part.report)
                 number += 1
         counts.update(chain.from_iterable(report["results"] for report in done))
@@ -470,23 +470,10 @@ def _go_through(work: Pass, upload_id: UUID, clock: Clock) -> tuple[Counter[str]
     return counts, changed
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What a dry run would have stored by now: ids, and addresses that no other entry may have."""
-
-    ids: set[bytes]
-    addresses: set[tuple[str, str, str]]
-
-    def result_now(self, found: LineResult) -> LineResult:
-        """Return the result after that; that of a line which would be stored has its address from now on."""
-        if found.entry_id and found.entry_id.bytes in self.ids:
-            return replace(found, outcome=entry_files.THERE)
-        if found.address is None or found.outcome != entry_files.WOULD_BE_STORED:
-            return found
-        if found.address.unique in self.addresses:
-            return LineResult(found.number, entry_files.REFUSED, KeyExists.message)
-        self.addresses.add(found.address.unique)
-        return found
+def _new_ids(part: UploadPart) -> Iterator[UUID]:
+    """Yield the ids of the lines of a part that would be stored; a refused line has none."""
+    letters = part.report["results"].replace(LETTERS[entry_files.REFUSED], "")
+    yield from (UUID(bytes=each) for each, letter in zip(_entry_ids(part), letters, strict=True) if letter == "s")
 
 
 def _addresses(part: UploadPart, source: FileForm, now: datetime) -> Iterator[tuple[str, str, str]]:

@@ -31,6 +31,7 @@ from memory.models.entry import MemoryEntry
 from memory.openintent import entries
 from memory.openintent.access import Caller
 from memory.origins import Origin
+from openwop_console.management.commands import import_memory
 from tests import building
 from tests.faces.test_origins import forget
 
@@ -226,6 +227,25 @@ def test_an_import_that_broke_off_is_begun_again(tmp_path: Path, capsys: pytest.
         "4: already here",
         "5: " + outcomes[0],
     ]
+
+
+def test_a_dry_run_says_of_lines_with_one_id_or_address_what_the_import_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_memory, "AT_ONCE", 4)
+    place = {"tier": "semantic", "agent_id": "scout", "namespace": "n", "key": "k"}
+    addressed = [line(number, address=place, value={"n": number}) for number in range(2)]
+    once = line(2)
+    file = tmp_path / "memory"
+    file.write_text("\n".join([once, addressed[0], "no entry", addressed[1], once, line(3), addressed[1]]))
+    reports = []
+    for words in (["--dry-run"], []):
+        capsys.readouterr()
+        with pytest.raises(CommandError, match="3 lines of"):
+            call_command("import_memory", str(file), "--tenant", "globex", *words)
+        reports.append(capsys.readouterr().out)
+    assert reports[0].replace("would be stored", "stored") == reports[1]
+    assert reports[1].count(": stored") == 3
 
 
 @pytest.mark.engines

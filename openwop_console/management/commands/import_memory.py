@@ -12,7 +12,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from memory import entry_files
-from memory.entry_files import REFUSED, FileForm
+from memory.entry_files import REFUSED, FileForm, Seen
 from memory.host import tenancy
 from openwop_console.management.base import DatabaseCommand, refusals_as_errors, tenant_named
 
@@ -48,11 +48,12 @@ class Command(DatabaseCommand):
         source = FileForm(options["format"], options["memory_ref"], options["agent"])
         with refusals_as_errors():
             entry_files.check_source(scope, source)
-        file, counts = options["file"], Counter[str]()
+        file, counts, seen = options["file"], Counter[str](), Seen()
         digest, lines = _digest_of(file), _lines_of(file)
         run = None if options["dry_run"] else entry_files.begin_import(scope, digest, now=_now())
         while chunk := list(islice(lines, AT_ONCE)):
-            for result in entry_files.import_lines(scope, run, chunk, source, now=_now()):
+            results = entry_files.import_lines(scope, run, chunk, source, now=_now())
+            for result in results if run else map(seen.result_now, results):
                 self.stdout.write(f"{result.number}: {result}")
                 counts[result.outcome] += 1
         if run:
