@@ -42,6 +42,8 @@ def test_an_owner_creates_lists_rotates_and_revokes_a_key_that_is_shown_once() -
         assert ask("DELETE", f"{KEYS}/{document['id']}", owner).status_code == 204
     assert ask("GET", "/v1/agents", {"HTTP_X_API_KEY": second}).json()["error"] == "key_revoked"
     assert ask("POST", f"{KEYS}/{document['id']}:rotate", owner).status_code == 409
+    ended = ask("GET", KEYS, owner).json()["keys"][0]
+    assert (ended["id"], ended["state"]) == (document["id"], "revoked")
     told = AuditRecord.objects.filter(target=document["id"]).order_by("seq").values_list("action", flat=True)
     assert list(told) == ["key.created", "key.rotated", "key.revoked"]
 

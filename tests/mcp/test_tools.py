@@ -134,6 +134,9 @@ def test_a_list_says_how_to_go_on_and_a_search_how_to_find_less(model: Models) -
     assert "There is more" in texts(found)[-1]
     assert "after" not in texts(found)[-1]
     assert found["structuredContent"]["next"] is None
+    last = agent.call("memory_list", memoryRef="notes", limit=1, after=listed["structuredContent"]["next"])
+    for whole in (last, agent.call("memory_search", query="owl", limit=2)):
+        assert "There is more" not in texts(whole)[-1]
 
 
 @pytest.mark.engines

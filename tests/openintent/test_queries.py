@@ -259,6 +259,11 @@ def test_R60_the_envelope_counts_what_the_caller_may_see(served: Served, remembe
     found = asked(served, agent, agent_id=agent, limit=2).json()
     assert set(found) == {"entries", "total", "limit", "offset"}
     assert (len(found["entries"]), found["total"], found["limit"], found["offset"]) == (2, 3, 2, 0)
+    # Behind the end too, also where all that match are read at once: those of a rare tag, and the one at an address.
+    mine = remember("d", tags=["rare"])
+    for wanted, total in (({}, 4), ({"tags": "rare"}, 1), ({"namespace": mine["namespace"], "key": "d"}, 1)):
+        told = [asked(served, agent, agent_id=agent, offset=at, **wanted).json() for at in (0, total, 9)]
+        assert [(len(each["entries"]), each["total"]) for each in told] == [(total, total), (0, total), (0, total)]
     hidden = asked(served, served.agent(), agent_id=agent, limit=2).json()
     assert (hidden["entries"], hidden["total"]) == ([], 0)
 

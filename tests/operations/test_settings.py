@@ -178,7 +178,25 @@ def test_a_page_never_redirects_to_itself_behind_a_proxy(client, settings, sent,
     assert (answer.status_code, answer.headers.get("Location")) == (status, location)
 
 
-def test_production_sends_cookies_over_tls_alone_and_redirects_pages_but_no_client(fresh):
+@pytest.mark.django_db
+def test_no_program_that_speaks_clear_text_is_redirected_and_every_browser_is(client, settings):
+    settings.SECURE_SSL_REDIRECT = True
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+    def redirected(path):
+        answer = client.get(path, HTTP_HOST="localhost", HTTP_X_FORWARDED_PROTO="http")
+        return answer.status_code == 301 and answer["Location"] == f"https://localhost{path}"
+
+    of_programs = (
+        "/.well-known/openwop", "/.well-known/openintent.json", "/.well-known/oauth-authorization-server",
+        "/v1/runs", "/api/v1/agents", "/mcp", "/oauth/token", "/oauth/register", "/oauth/revoke", "/healthz", "/readyz",
+    )  # fmt: skip
+    assert [path for path in of_programs if redirected(path)] == []
+    of_browsers = ("/", "/login", "/memory", "/oauth/authorize", "/mcpx", "/healthz/x")
+    assert [path for path in of_browsers if not redirected(path)] == []
+
+
+def test_production_sends_cookies_over_tls_alone_and_asks_browsers_for_it(fresh):
     shown = SHOW.format("settings.SESSION_COOKIE_SECURE, settings.CSRF_COOKIE_SECURE, settings.SECURE_SSL_REDIRECT")
 
     production = fresh("-c", shown, OPENWOP_ENV="production", OPENWOP_SECRET_KEY="k" * 32)
