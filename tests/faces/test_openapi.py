@@ -137,6 +137,9 @@ def test_bodies_are_closed() -> None:
             name = media["schema"].get("$ref", "").rpartition("/")[2]
             schema = document["components"]["schemas"][name] if name else media["schema"]
             assert schema["additionalProperties"] is False, f"{method} {path}"
+            within = [part for part in schemas_in(schema) if isinstance(part.get("properties"), dict)]
+            within = [] if "/host/sample/" in path else within  # the seams take what the suite sends
+            assert [part for part in within if part.get("additionalProperties") is not False] == [], f"{method} {path}"
 
 
 def schemas_in(part: Any) -> Iterator[dict[str, Any]]:
@@ -212,6 +215,11 @@ def test_the_page_shows_every_operation_of_the_document_and_links_to_it(client: 
     shown = body_of(client.get("/api"))
     for path, method, each in operations():
         assert f'id="{each["operationId"]}"' in shown, f"{method} {path}"
+        of_it = shown.partition(f'id="{each["operationId"]}"')[2].partition("</details>")[0]
+        shared = openapi.document()["components"].get("parameters", {})
+        given = [shared[one["$ref"].rpartition("/")[2]] if "$ref" in one else one for one in each.get("parameters", [])]
+        names = [one["name"] for one in given]
+        assert [name for name in names if f">{name}<" not in of_it] == [], f"{method} {path}"
     for name in openapi.document()["components"]["schemas"]:
         assert f'id="schema-{name}"' in shown
     for target in re.findall(r'href="#([^"]+)"', shown):

@@ -94,6 +94,15 @@ def test_an_automation_that_could_not_be_carried_out_is_refused_by_path_and_keep
     assert schedules() == []
 
 
+def test_the_inputs_of_an_automation_are_those_that_its_workflow_takes() -> None:
+    proposing.applied(proposing.chain_pack(), kind="workflow-chain-pack")
+    assert propose(workflowId=CHAIN, inputs={"customer": "Marta", "days": 2}).state == "draft"
+    for inputs, wrong in (({"customer": "Marta", "days": 0}, "days"), ({"days": 2}, "customer")):
+        with pytest.raises(Unprocessable) as refused:
+            propose(workflowId=CHAIN, inputs=inputs)
+        assert [each["field"] for each in refused.value.details["errors"]] == [f"artifact.inputs.{wrong}"]
+
+
 def test_a_day_beyond_the_horizon_is_refused() -> None:
     leap_day = proposing.draft(proposing.automation(cron="0 7 29 2 *"), kind=KIND)
     with pytest.raises(Unprocessable) as refused:

@@ -15,7 +15,7 @@ from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection, transaction
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
-from django.test import override_settings
+from django.test import Client, override_settings
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
@@ -599,6 +599,15 @@ def test_checkpoints_are_exported_page_by_page_and_each_says_where_the_next_begi
     rest = audit_access.proofs(scope, after=first["next"], limit=2, now=NOW)
     assert [each["atSequence"] for each in first["checkpoints"] + rest["checkpoints"]] == every
     assert (first["next"], rest["next"], rest["total"]) == (every[1], None, 3)
+
+
+def test_a_program_is_given_the_first_checkpoint_of_a_tenant_without_asking_where_to_begin(client: Client) -> None:
+    globex = building.tenant("globex").id
+    grow(globex, 1)
+    first = mint(globex)
+    assert first.at_seq <= 1
+    answer = client.get("/v1/host/console/audit/checkpoints", **building.headers("globex", role="auditor"))
+    assert [each["atSequence"] for each in answer.json()["checkpoints"]] == [first.at_seq]
 
 
 def test_a_break_before_the_range_is_not_in_it_but_the_checkpoint_inside_does_not_fit(acme: UUID) -> None:

@@ -348,6 +348,11 @@ def test_namespaces_are_listed_by_their_labels_as_far_as_the_caller_may_read_the
     assert listed(other, max_depth=2) == ([f"{root}.a."], 1)
     assert listed(other, suffix="x", limit=1, offset=1) == ([], 1)
     assert listed(other, suffix="*.x.") == ([f"{root}.a.x."], 1)
+    for name in (f"{root}.b+.x.", f"{root}.bb.x.", f"{root}.(c.x."):  # a label is no pattern
+        shared(served, agent, name)
+    for label in ("b+", "(c"):
+        assert listed(other, prefix=f"{root}.{label}.") == ([f"{root}.{label}.x."], 1)
+        assert listed(other, suffix=f"{label}.x.") == ([f"{root}.{label}.x."], 1)
 
 
 def test_labels_that_make_no_sense_are_refused(served: Served) -> None:

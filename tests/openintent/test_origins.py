@@ -8,7 +8,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from memory import ledger_search
 from memory.host import vault
+from memory.ledger_search import LedgerFilter
 from memory.models import EntryOrigin, ExternalRun
 from tests import building
 from tests.faces.test_origins import ORIGIN
@@ -245,6 +247,12 @@ def test_what_is_stated_of_a_confidential_entry_is_for_who_may_open_it(client: C
     run_id = viewer["writes"][0]["runId"]
     events = agent.ask("GET", f"/v1/runs/{run_id}/events/poll").json()["events"]
     assert "call_model" not in json.dumps(events)
+    operates, reads = building.scope(role="operator"), building.scope(role="viewer")
+    counts = [
+        ledger_search.facet_counts(who, LedgerFilter(), now=timezone.now())["system"].of
+        for who in (operates, reads, operates)
+    ]
+    assert counts == [{ORIGIN["system"]: 1}, {}, {ORIGIN["system"]: 1}], "whoever asked first"
 
 
 @pytest.mark.engines

@@ -2,14 +2,14 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from memory import ledger
+from memory import adapter, ledger
 from memory.host import vault
 from memory.host.models import Secret, VaultKey
 from memory.models.address import EntryAddress
@@ -105,6 +105,23 @@ def test_others_write_and_read_every_value_between_the_parts_of_a_rotation(
     assert {row.vault_key_id for row in EntryAddress.objects.all()} == {key.id}
     assert Secret.objects.count() == EntryAddress.objects.count() == MANY + len(pauses)
     read_all(sealed)
+
+
+def test_who_reads_an_entry_while_its_key_is_rotated_away_reads_it_again_under_the_other(
+    sealed: list[EntryAddress], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    has_all_keys, rotations = adapter.openintent._has_all_keys, []
+
+    def behind_a_rotation(found: Sequence[EntryAddress]) -> bool:
+        if not rotations:
+            rotations.append(vault.rotate(reseal=ledger.entries.reseal, now=timezone.now()))
+        return has_all_keys(found)
+
+    monkeypatch.setattr(adapter.openintent, "_has_all_keys", behind_a_rotation)
+    row = adapter.openintent.addressed_row(building.tenant().id, sealed[0].id)
+    assert row is not None
+    assert ledger.entries.value_of(row) == {"n": 0}
+    assert rotations == [(2 * MANY, ())]
 
 
 def test_a_rotation_that_was_killed_is_gone_on_with_by_the_next(
