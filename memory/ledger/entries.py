@@ -503,9 +503,8 @@ def write_derived(scope: MemoryScope, made: Sequence[Derivation], *, run: Run, n
     return written_entries(prepared, insert_entries(scope.tenant_id, prepared, now=now), now)
 
 
-@transaction.atomic
 def strengthen(tenant_id: UUID, found: Sequence[tuple[UUID, int, datetime]]) -> None:
-    """Set how many sources support each entry, and when the last was written."""
+    """Set how many sources support each entry, and when the last was written; in the transaction of a merge."""
     tenant = sql.key(tenant_id)
     rows = [(tenant, sql.key(entry_id), sources, sql.time_parameter(last)) for entry_id, sources, last in found]
     renewing = ("sources", "last_said_at")
