@@ -157,6 +157,12 @@ def test_words_that_a_field_may_have_hold_its_default_and_null_just_where_its_ty
         assert each.get("default", each["enum"][0]) in each["enum"], each
 
 
+def test_a_number_is_whole_unless_it_is_a_measure() -> None:
+    named = [each["properties"] for each in schemas_in(openapi.document()) if isinstance(each.get("properties"), dict)]
+    fractions = {name for each in named for name, part in each.items() if "number" in str(part.get("type", ""))}
+    assert fractions == {"score", "confidence", "confidenceThreshold", "defaultThreshold"}
+
+
 def test_an_answer_with_a_body_says_what_it_holds() -> None:
     for path, method, each in operations():
         given = {status: answer for status, answer in each["responses"].items() if status.startswith("2")}
