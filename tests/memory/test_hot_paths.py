@@ -25,7 +25,8 @@ from pytest_django import DjangoAssertNumQueries
 from memory import adapter, ledger, ledger_search
 from memory.adapter.runs import RunView
 from memory.addresses import Address, Tier
-from memory.host import event_log, ids, runs, sql, vault
+from memory.host import audit, event_log, ids, runs, sql, vault
+from memory.host.audit import AuditFilter
 from memory.host.errors import Forbidden, NotFound, StreamClosed
 from memory.host.models import Installation, Run, RunEvent, RunStatus, Stream, Tenant, base
 from memory.host.tenancy import TenantScope
@@ -549,3 +550,19 @@ def test_the_rows_of_a_tenant_are_asked_for_as_the_orm_would() -> None:
     either = MemoryEntry.objects.filter(tags=[]) | MemoryEntry.objects.filter(subject="Ana")
     assert str(either.of(tenant_id).query) == str(either.filter(tenant_id=tenant_id).query)
     assert not MemoryEntry.objects.none().of(tenant_id)
+
+
+@pytest.mark.only_db("sqlite")
+@pytest.mark.parametrize(("of", "given"), [("request", {"request_id": "r-1"}), ("target", {"target": "prop_1"})])
+def test_the_few_records_of_a_request_or_a_target_are_found_by_it_whoever_did_what(
+    of: str, given: dict[str, str]
+) -> None:
+    wanted = AuditFilter(actor="ada", action="act", **given)
+    with CaptureQueriesContext(connection) as asked:
+        audit.newest(building.tenant().id, wanted, limit=5)
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN QUERY PLAN {asked.captured_queries[-1]['sql']}")
+        plan = [str(row[3]) for row in cursor.fetchall()]
+    assert [
+        step for step in plan if f"USING INDEX host_audit_of_{of} (tenant_id=? AND {next(iter(given))}=?" in step
+    ], plan
