@@ -110,7 +110,8 @@ def test_others_write_and_read_every_value_between_the_parts_of_a_rotation(
 def test_who_reads_an_entry_while_its_key_is_rotated_away_reads_it_again_under_the_other(
     sealed: list[EntryAddress], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    has_all_keys, rotations = adapter.openintent._has_all_keys, []
+    has_all_keys = adapter.openintent._has_all_keys
+    rotations: list[object] = []
 
     def behind_a_rotation(found: Sequence[EntryAddress]) -> bool:
         if not rotations:
