@@ -218,11 +218,10 @@ def test_options_tells_the_methods_and_nothing_else(client: Client) -> None:
 
 def test_the_page_shows_every_operation_of_the_document_and_links_to_it(client: Client) -> None:
     client.force_login(building.operator())
-    shown = body_of(client.get("/api"))
+    shown, shared = body_of(client.get("/api")), openapi.document()["components"].get("parameters", {})
     for path, method, each in operations():
         assert f'id="{each["operationId"]}"' in shown, f"{method} {path}"
         of_it = shown.partition(f'id="{each["operationId"]}"')[2].partition("</details>")[0]
-        shared = openapi.document()["components"].get("parameters", {})
         given = [shared[one["$ref"].rpartition("/")[2]] if "$ref" in one else one for one in each.get("parameters", [])]
         names = [one["name"] for one in given]
         assert [name for name in names if f">{name}<" not in of_it] == [], f"{method} {path}"

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.db import connection
+from django.db import OperationalError, connection
 from django.db.migrations.loader import MigrationLoader
 from django.test import Client
 from django.utils import timezone
 
-from memory.host import access, api_keys, ids, key_management, operators, tenancy
+from memory.host import access, api_keys, ids, key_management, operators, tenancy, throttle
 from memory.host.errors import Conflict, Forbidden, KeyRevoked, LastOwner, Unauthenticated
-from memory.host.models import ApiKey, AuditRecord, Membership, Operator
+from memory.host.models import ApiKey, AuditRecord, Membership, Operator, Throttle
 from openwop_console.management.base import administrator_scope
 from openwop_console.management.commands import list_api_keys
 from tests import building
@@ -297,3 +297,19 @@ def test_who_may_less_than_a_role_gives_it_to_no_key() -> None:
         key_management.create(scope, role="operator", now=timezone.now())
     assert refused.value.details == {"rule": "role-above-own"}
     assert not ApiKey.objects.of(acme.id).exists()
+
+
+def test_tries_are_taken_back_together_or_not_at_all() -> None:
+    own, shared = throttle.bucket("account", "ada", free=5), throttle.bucket("network", "192.0.2.1", free=20)
+    throttle.reserve([own, shared], now=timezone.now())
+
+    def fails(execute: Any, statement: str, *given: Any) -> Any:
+        if statement.startswith("DELETE"):
+            raise OperationalError("the disk is full")
+        return execute(statement, *given)
+
+    with pytest.raises(OperationalError), connection.execute_wrapper(fails):
+        throttle.succeeded(own, shared)
+    assert list(Throttle.objects.values_list("failures", flat=True)) == [1, 1]
+    throttle.succeeded(own, shared)
+    assert list(Throttle.objects.values_list("key", "failures")) == [(shared.key, 0)]
