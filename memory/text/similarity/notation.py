@@ -14,12 +14,14 @@ from memory.text.remembered import remembered
 from memory.text.similarity import values
 from memory.text.similarity.tokens import (
     BREAKING,
+    CAPITAL,
     CODED,
     PERIODIC,
     REPLACES,
     SPANNING,
     UNKNOWN,
     VALUE,
+    WORD,
     Token,
     value_token,
     word_token,
@@ -70,6 +72,31 @@ def normalised(tokens: list[Token], kinds: int) -> list[Token]:
     if kinds & SPANNING and not moved:
         tokens = _spans(tokens)
     return _per_period(tokens) if kinds & PERIODIC else tokens
+
+
+def with_short_days(tokens: list[Token]) -> list[Token]:
+    """With the day or month for "Sat", "Sun" and "Mar", which are words or names elsewhere: "on Sun", "Fri and Sat"."""
+    found = list(tokens)
+    for at, token in enumerate(tokens):
+        if token.raw in values.UNSURE_DATES and token.kind & CAPITAL and _is_dated(found, at):
+            day = values.SHORT_DAYS[token.raw]
+            found[at] = word_token(day).with_kind(token.kind & BREAKING)
+    return found
+
+
+def _is_dated(tokens: Sequence[Token], at: int) -> bool:
+    """Whether what stands beside the word says that it is a date; "on Sun" does, and "on Sun servers" does not."""
+    token, before, after = tokens[at], tokens[max(at - 2, 0) : at], tokens[at + 1 : at + 3]
+    follows = after[0] if after and not token.kind & BREAKING else None
+    if follows and follows.kind & WORD and follows.raw not in values.PARTS_OF_A_DAY:
+        return False
+    month = token.raw not in values.SHORT_WEEKDAYS
+    beside = {each.raw for each in (*before, *after)}
+    if not values.SHORT_DAYS.keys().isdisjoint(beside) or any(each.mask == "date" for each in (*before, *after)):
+        return True
+    if month:
+        return any(each.mask == "number" and each.raw.isdecimal() for each in (*before[-1:], *after[:1]))
+    return bool(before) and before[-1].raw in BEFORE_A_DAY
 
 
 def _written_one_way(tokens: list[Token], moved: bool) -> list[Token]:
@@ -389,6 +416,7 @@ def _is_an_hour(tokens: Sequence[Token], at: int, hour: int) -> bool:
 
 LAST_HOUR = 24
 AFTER_AN_HOUR = frozenset(["on", "in", "every", "daily", "sharp", "today", "tomorrow", "now", "and"])
+BEFORE_A_DAY = frozenset("on every each next last this until till".split())
 OPENING = frozenset(
     [
         *("open", "opens", "close", "closes", "shut", "shuts", "start", "starts", "started", "begin", "begins", "end"),

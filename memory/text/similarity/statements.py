@@ -17,7 +17,7 @@ from itertools import pairwise
 from operator import or_
 
 from memory.text.similarity import values
-from memory.text.similarity.notation import normalised
+from memory.text.similarity.notation import normalised, with_short_days
 from memory.text.similarity.phrasing import rephrased
 from memory.text.similarity.tokens import (
     AND,
@@ -231,6 +231,8 @@ class Spoken:
                 found += [("ahead", 0)] if would or (before.raw == "to" and self._is_due()) else []
             elif before.raw in DEGREES and token.kind & WORD and not before.kind & BREAK:
                 found.append((before.raw, token.concept))
+            elif token.raw == "well" and not before.kind & BREAK:  # "hears well", and not "well, she hears"
+                found.append(("well", 0))
             elif token.raw in PARTICLES and (
                 not follows or (before.raw in BE and (token.kind & BREAK or follows.kind & PREPOSITION))
             ):
@@ -378,6 +380,8 @@ def parse_statement(text: str, tokens: Tokens) -> Spoken:
         return _strict(text)
     if kinds & ASIDE:
         found = _without_introduction(found)
+    if kinds & SPANNING:
+        found, kinds = _with_kinds(with_short_days(found), found, kinds)
     if kinds & (IDIOM | NEGATION | SHAPED | WORDED):
         found, kinds = _with_kinds(rephrased(found, kinds), found, kinds)
     if kinds & (VALUE | PERIODIC | SPANNING):

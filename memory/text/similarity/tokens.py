@@ -412,7 +412,8 @@ def _word(text: str, capital: int) -> Token:
     base = CANONICAL.get(text) or words.american(text)
     if base in values.WEEKDAYS or base in values.MONTHS:
         unsure = base in ("may", "march") and not capital
-        return _value(base, text, "" if unsure else "date")[0].with_kind(IDIOM if text in IDIOMATIC else 0)
+        raw = base if text in values.SHORT_DAYS else text
+        return _value(base, raw, "" if unsure else "date")[0].with_kind(IDIOM if raw in IDIOMATIC else 0)
     number = _number_of(text)
     if number:
         return value_token(number, text, "number")
@@ -472,7 +473,7 @@ def _roles(text: str) -> int:
         (text in wordings.TELLING, WORDED),
         (text in values.PERIODS, PERIODIC),
         (text in values.CODES, CODED),
-        (text in values.SPAN_WORDS or "-" in text, SPANNING),
+        (text in values.SPAN_WORDS or text in values.UNSURE_DATES or "-" in text, SPANNING),
         (text in values.PREFERS, PREFERS),
         (text in STATING, STATUS),
         (_happens(text), HAPPENS),

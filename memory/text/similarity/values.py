@@ -152,6 +152,10 @@ SPAN_WORDS = frozenset("to bis through à between until till".split())
 SHORT_DAYS = {name[:3]: name for name in (*WEEKDAYS, *MONTHS)} | {
     "tues": "tuesday", "wednes": "wednesday", "thur": "thursday", "thurs": "thursday", "sept": "september",
 }  # fmt: skip
+# Short for a day or month, and words or names as well.
+SHORT_WEEKDAYS = frozenset(["sat", "sun"])
+UNSURE_DATES = SHORT_WEEKDAYS | {"mar"}
+PARTS_OF_A_DAY = frozenset("morning mornings afternoon afternoons evening evenings night nights".split())
 PERIODS = {
     "night": "nightly",
     "hour": "hourly",
