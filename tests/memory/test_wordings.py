@@ -16,6 +16,85 @@ ODD = """
 y a ing ed s is y's 3 the Noor's -- 'ing being y-y 2093 9 am 10% no not sky I to of ss ies e every made
 """.split()
 SAME = """
+The kiosk is open from Tue to Sat|The kiosk is open from Tuesday to Saturday
+The bakery is closed on Sun|The bakery is closed on Sunday
+The clinic is open Mon, Wed and Sat|The clinic is open Monday, Wednesday and Saturday
+Choir practice is every Sat|Choir practice is every Saturday
+The market is held on Sat & Sun|The market is held on Saturday and Sunday
+The farm ordered two tractors|The farm placed an order for two tractors
+Ines photographed the bridge|Ines took a photo of the bridge
+Ines lectured on bees|Ines gave a lecture on bees
+The team discussed the budget|The team had a discussion about the budget
+The vet examined the horse|The vet carried out an examination of the horse
+The auditor inspected the kitchen|The auditor conducted an inspection of the kitchen
+Ines complained about the noise|Ines lodged a complaint about the noise
+Ines applied for a visa|Ines submitted an application for a visa
+Ines cleans on Fridays|Ines does the cleaning on Fridays
+Tomas cooks in the evenings|Tomas does the cooking in the evenings
+Tomas called the plumber|Tomas gave the plumber a call
+Tomas visited the museum|Tomas paid a visit to the museum
+Tomas suggested a new logo|Tomas made a suggestion for a new logo
+The team analysed the logs|The team performed an analysis of the logs
+The mayor announced the plan|The mayor made an announcement of the plan
+Tomas recommended a dentist|Tomas made a recommendation of a dentist
+Tomas met the architect|Tomas had a meeting with the architect
+Tomas spoke with the architect|Tomas had a talk with the architect
+Tomas apologised to the neighbours|Tomas made an apology to the neighbours
+Tomas invited the neighbours|Tomas sent an invitation to the neighbours
+Tomas purchased a kayak|Tomas made a purchase of a kayak
+The committee voted on the statute|The committee took a vote on the statute
+The head of logistics is Omar Diaz|Omar Diaz heads logistics
+The girls' tutor is Omar|Omar tutors the girls
+Ben's mentor is Omar|Omar mentors Ben
+Ben's trainer is Omar|Omar trains Ben
+The author of the report is Omar|Omar wrote the report
+The captain of the team is Omar|Omar captains the team
+Acme employs Omar|Omar works for Acme
+Lutz Bau employs 40 people|40 people work at Lutz Bau
+Omar coaches the juniors|The juniors' coach is Omar
+Grandma sees badly|Grandma doesn't see well
+Grandma has poor eyesight|Grandma has bad eyesight
+Grandma is a good swimmer|Grandma swims well
+Piet is a slow reader|Piet reads slowly
+Piet speaks Danish fluently|Piet's Danish is fluent
+Piet speaks good Danish|Piet speaks Danish well
+Only the janitor has a key|The janitor is the only one with a key
+Only Nora knows the code|No one else but Nora knows the code
+Nora quit drinking three years ago|Nora gave up alcohol three years ago
+Nora quit drinking three years ago|It has been three years since Nora quit drinking
+Nora moved out two months ago|It's been two months since Nora moved out
+Nora left the company five years ago|Five years have passed since Nora left the company
+Nora quit her job|Nora gave up her job
+Nora prefers quiet rooms|Nora prefers rooms to be quiet
+Nora likes strong tea|Nora likes her tea strong
+Nora prefers to be called Captain|Nora likes to be addressed as Captain
+Nora prefers working alone|Nora prefers to work alone
+Nora loves to cook|Nora loves cooking
+The gala was brought forward from May to April|The gala is in April rather than May
+The fair was postponed from May to June|The fair is in June instead of May
+Delivery to Malta takes six days|Parcels to Malta take six days
+The lab is behind the station|The lab is situated behind the station
+Rosa has two sons|Rosa is the mother of two sons
+Rosa has no children|Rosa is childless
+Rosa takes the bus to work|Rosa goes to work by bus
+Rosa commutes by train|Rosa takes the train to work
+Rosa returns on Monday|Rosa is back on Monday
+Rosa retired in 2020|Rosa has been retired since 2020
+Rosa drives a Volvo|Rosa's car is a Volvo
+Passwords need at least 12 characters|Passwords must be 12 characters or longer
+The log files are deleted after 30 days|Log files are kept for 30 days
+We use Postgres as the database|Our database is Postgres
+The code is hosted on GitLab|GitLab hosts the code
+The contract runs for two years|The contract has a term of two years
+The minimum order is 50 pieces|You must order at least 50 pieces
+Cash is not accepted|We do not take cash
+Smoking is prohibited|You may not smoke
+Breakfast is served until ten|You can have breakfast until ten
+The meeting was cancelled|The meeting will not take place
+The concert is sold out|There are no tickets left for the concert
+The bridge is closed to trucks|Trucks are not allowed on the bridge
+Parking is free after six|You can park for free after six
+The car needs new tyres|The car's tyres must be replaced
 You need a badge to enter the vault|A badge is required to enter the vault
 Nobody can start the lathe without a key|You need a key to start the lathe
 Without a voucher you cannot use the sauna|You need a voucher to use the sauna
@@ -223,6 +302,53 @@ The clinic's opening hours are 8 to 5|The clinic is open from 8 to 5
 The clinic opens at 8 and closes at 5|The clinic is open from 8 to 5
 """
 OTHER = """
+The bakery sells Sun lamps|The bakery sells Sunday lamps
+The cat sat on the roof|The cat was on the roof on Saturday
+The farm ordered two tractors|The farm received an order for two tractors
+Ines took a test|Ines tested the bridge
+Ines gave Tomas a book|Ines booked Tomas
+Ines took a picture of the bridge|Ines painted the bridge
+The team had a discussion about the budget|The team had a decision about the budget
+Ines does the cleaning on Fridays|Ines does the cooking on Fridays
+Tomas gave the plumber a call|The plumber gave Tomas a call
+Tomas made a payment to Ines|Ines made a payment to Tomas
+Tomas made an offer for the house|Tomas bought the house
+Tomas made a suggestion for a logo|Tomas made a logo
+Omar heads the design team|Omar is in the design team
+Omar tutors the girls|The girls tutor Omar
+Omar mentors Ben|Ben mentors Omar
+Omar's mentor is Ben|Omar mentors Ben
+Omar owns the bakery|Omar rents the bakery
+Omar trains Ben|Omar trains with Ben
+Grandma doesn't see well|Grandma doesn't hear well
+Grandma doesn't hear well|Grandma doesn't hear
+Grandma has poor eyesight|Grandma has good eyesight
+Piet speaks good Danish|Piet speaks good Dutch
+Piet speaks some Danish|Piet speaks good Danish
+Piet speaks Danish fluently|Piet speaks Danish
+Only Nora knows the code|Nora knows only the code
+Nobody but Nora knows the code|Nobody knows the code
+Nora moved out two months ago|Nora moved in two months ago
+Nora gave up coffee|Nora gave up alcohol
+Nora gave up her job|Nora gave up her flat
+Nora prefers quiet rooms|Nora prefers rooms to be warm
+Nora likes her tea strong|Nora likes her tea weak
+Nora prefers to be called Captain|Nora prefers to be called at noon
+Nora wants to be called at noon|Nora prefers to be called at six
+Members may bring one guest for free|Members may bring two guests for free
+The fair is in June rather than May|The fair may be in June rather than May
+Delivery to Malta takes six days|Delivery from Malta takes six days
+Rosa has two sons|Rosa is the mother of two daughters
+Rosa has two sons|Rosa is the aunt of two sons
+Rosa has no children|Rosa has no siblings
+Rosa takes the train to work|Rosa takes the bus to work
+Rosa drives a bus|Rosa takes the bus
+Rosa retired in 2020|Rosa retires in 2030
+Rosa drives a Volvo|Rosa likes Volvo
+The log files are deleted after 30 days|The log files are kept after 30 days
+We use Postgres for the database course|Our database is Postgres
+The code is hosted on GitLab|GitLab owns the code
+Piet's Danish is fluent|Piet's Danish is poor
 You need a badge to enter the vault|You need a badge to leave the vault
 Noor sold the boat to Ivo|Ivo sold the boat to Noor
 Noor is Mia's mother|Mia is Noor's mother

@@ -110,6 +110,8 @@ def agree_in_gist(a: Spoken, b: Spoken) -> bool:
     one, other = meant(a.tokens), meant(b.tokens)
     if any(token.raw in OTHER_LEADS for token in (*one, *other)):
         one, other = _with_leads(one), _with_leads(other)
+    if any(token.raw in LIKING for token in one):
+        one, other = _without_infinitives(one), _without_infinitives(other)
     kinds = SAID | PRONOUN if a.persons == b.persons else SAID
     if _related_apart(one, other):
         return False
@@ -146,7 +148,8 @@ def _differ_in_one_form(one: Sequence[Token], other: Sequence[Token]) -> bool:
     apart = [pair for pair in zip(a, b, strict=True) if pair[0].code != pair[1].code]
     if len(apart) != 1 or not words.of_one_lemma(*(token.raw for token in apart[0])):
         return False
-    return not (_is_of_any(*apart[0], one, other) or _goes_on(*apart[0], one, other) or _agree_in_number(*apart[0]))
+    alike = (_is_of_any, _goes_on, _is_liked)
+    return not (_agree_in_number(*apart[0]) or any(rule(*apart[0], one, other) for rule in alike))
 
 
 def _agree_in_number(a: Token, b: Token) -> bool:
@@ -178,6 +181,22 @@ def _goes_on(a: Token, b: Token, one: Sequence[Token], other: Sequence[Token]) -
     return len(going) == 2 and all(any(token.raw in ("has", "have") for token in each) for each in (one, other))
 
 
+def _is_liked(a: Token, b: Token, one: Sequence[Token], other: Sequence[Token]) -> bool:
+    """ "Loves to cook" and "loves cooking"."""
+    (going, there), (plain, here) = sorted(((a, one), (b, other)), key=lambda each: -len(each[0].raw))
+    at, to = (
+        next((at for at, each in enumerate(tokens) if each is of), 0) for tokens, of in ((there, going), (here, plain))
+    )
+    liked = going.raw.endswith("ing") and to > 1 and here[to - 1].raw == "to" and here[to - 2].raw in LIKING
+    return liked and at > 0 and there[at - 1].raw in LIKING
+
+
+def _without_infinitives(tokens: list[Token]) -> list[Token]:
+    """ "Loves cook" for "loves to cook", which leads to nothing."""
+    return [token for at, token in enumerate(tokens) if not (token.raw == "to" and at and tokens[at - 1].raw in LIKING)]
+
+
+LIKING = frozenset("like likes love loves prefer prefers hate hates start starts started begin begins began".split())
 GENERAL = frozenset("must should may can up least max maximum minimum".split())
 ANY = frozenset("every each no any".split())
 DETERMINED = ANY | {"a", "an", "the", "our"}

@@ -61,7 +61,9 @@ def rephrased(tokens: list[Token], kinds: int) -> list[Token]:
     if plain is not tokens:
         kinds = reduce(or_, [token.kind for token in plain], 0)
     if kinds & SHAPED or plain[0].raw == "no":
-        plain = _shaped(plain)
+        shaped = _shaped(plain)
+        kinds |= reduce(or_, [token.kind for token in shaped], 0) if shaped is not plain else 0
+        plain = shaped
     return reworded(plain, AFTER_PHRASES) if kinds & WORDED else plain
 
 

@@ -36,11 +36,33 @@ MEASURED_BY = {
 }  # fmt: skip
 YEARS = frozenset("year years".split())
 ROLES = {
-    "manages": "manager", "leads": "leader", "heads": "head", "chairs": "chair", "directs": "director",
-    "coordinates": "coordinator", "edits": "editor", "maintains": "maintainer", "coaches": "coach",
-    "conducts": "conductor", "supervises": "supervisor", "trains": "trainer", "organizes": "organizer",
-    "moderates": "moderator", "represents": "representative", "sponsors": "sponsor",
-}  # fmt: skip
+    "manages": "manager",
+    "leads": "leader",
+    "heads": "head",
+    "chairs": "chair",
+    "directs": "director",
+    "coordinates": "coordinator",
+    "edits": "editor",
+    "maintains": "maintainer",
+    "coaches": "coach",
+    "conducts": "conductor",
+    "supervises": "supervisor",
+    "trains": "trainer",
+    "organizes": "organizer",
+    "moderates": "moderator",
+    "represents": "representative",
+    "sponsors": "sponsor",
+    "captains": "captain",
+    "curates": "curator",
+    "babysits": "babysitter",
+    "tutors": "tutor",
+    "mentors": "mentor",
+}
+# They have one person, or several, and no thing.
+IN_CARE = frozenset("babysits tutors mentors coaches trains supervises".split())  # fmt: skip
+DEPARTMENTS = frozenset(
+    "marketing sales finance accounting engineering purchasing procurement logistics hr payroll production".split()
+)
 MUTUAL = frozenset("married engaged related identical adjacent friends siblings next".split())
 JOINING = frozenset("to with".split())
 GOES = {"goes": "s", "travels": "s", "commutes": "s", "gets": "s", "comes": "s"} | {
@@ -150,7 +172,10 @@ def _in_office(tokens: list[Token]) -> list[Token]:
     what = tokens[at + 1 :]
     if not is_name(tokens[:at]) or not is_noun(what) or any(token.kind & VALUE for token in what):
         return tokens
-    if (what[0].raw not in DEFINITE and not what[0].kind & OWNS) or what[-1].raw.endswith("s"):
+    if tokens[at].raw in IN_CARE and (is_name(what) or what[0].raw in DEFINITE):  # others may do so as well
+        return [*tokens[:at], *_words(f"is a {ROLES[tokens[at].raw]} of"), *what]
+    known = what[0].raw in DEFINITE or what[0].kind & OWNS or (len(what) == 1 and what[0].raw in DEPARTMENTS)
+    if not known or (what[-1].raw.endswith("s") and what[-1].raw not in DEPARTMENTS):
         return tokens
     return [*tokens[:at], *_words("is the"), token_of(ROLES[tokens[at].raw]), token_of("of"), *what]
 
@@ -512,17 +537,6 @@ COPULAS_ABROAD = frozenset("es ist est jest heisst".split())
 DEFINITE_ABROAD = frozenset("la el unser unsere mein meine der die das le notre mon ma il mi nuestro nuestra".split())
 
 
-def _put_instead(tokens: list[Token]) -> list[Token]:
-    """ "The talk is on Friday instead of Monday" is "the talk was moved from Monday to Friday"."""
-    at = _place(tokens, "instead")
-    dated = len(tokens) == at + 3 and at > 3 and tokens[at - 1].mask == tokens[-1].mask == "date"
-    verb = at - 3 if dated and tokens[at - 2].raw == "on" else 0
-    if verb < 1 or tokens[verb].raw not in ("is", "happens") or not is_noun(tokens[:verb]):
-        return tokens
-    return [*tokens[:verb], *_words("was moved from"), tokens[-1].without_kind(BREAKING), token_of("to"),
-            tokens[at - 1].with_kind(tokens[-1].kind & BREAKING)]  # fmt: skip
-
-
 # By the word without which there is no such form.
 RELATIONS: dict[str, Rule] = {
     **dict.fromkeys(MEASURED_BY, _measuring),
@@ -547,5 +561,4 @@ RELATIONS: dict[str, Rule] = {
     **dict.fromkeys(DOERS, _doing),
     "owner": _owned,
     **dict.fromkeys(COPULAS_ABROAD, _named_last),
-    "instead": _put_instead,
 }

@@ -35,7 +35,9 @@ from memory.text.similarity.wordings import (
     MAKERS,
     NATIONS,
     OPPOSITES,
+    PRODUCERS,
     SPANNED,
+    SUPERLATIVES,
     UNABLE,
     UNDONE,
     VERBS,
@@ -66,6 +68,9 @@ BUILDINGS = frozenset(
     "house building church bridge mill castle tower school chapel hall station theatre hotel farm villa palace".split()
 )
 SCHOOLS = frozenset("school primary college university academy gymnasium high".split())
+POSTS = frozenset("job post position".split())
+MODAL_OR_HAVING = frozenset("can may must has knows decides".split())
+WHEN = words.TIMES.union(CLOSED["span"])
 EACH = frozenset("every each all the our".split())
 BE = frozenset("is are was were".split())
 EVENTS = frozenset(
@@ -92,6 +97,8 @@ OTHERWISE = {
     "nation": NATIONS,
     "led": LED,
     "doer": DOERS,
+    "producer": PRODUCERS,
+    "superlative": SUPERLATIVES,
     "adverbial": SPANNED,
 }
 ATTRIBUTES_PL = frozenset("hasło kod numer pin adres termin login cena".split())
@@ -226,7 +233,7 @@ def _going(verb: str) -> str:
 
 def _in_tense(verb: str, like: str) -> str:
     """The verb in the tense and person of the other one."""
-    if like in words.BASES or like.endswith("ed"):
+    if like in words.BASES or like == "had" or like.endswith("ed"):
         past = verb.removesuffix("e") + "ed" if verb[-1] != "y" or verb[-2:-1] in "aeiou" else verb[:-1] + "ied"
         return PASTS.get(verb, past)
     return words.third_person(verb) if like.endswith("s") else verb
@@ -270,6 +277,11 @@ def _is_receiver(tokens: Sequence[Token]) -> bool:
     if len(tokens) == 1 and tokens[0].raw in OBJECTS:
         return True
     return is_name(tokens) or (1 < len(tokens) <= MOST_IN_A_VALUE and tokens[0].raw in EACH and _is_plain(tokens))
+
+
+def _has_a_clause(tokens: Sequence[Token]) -> bool:
+    """Whether someone else acts in it: "the day she"."""
+    return any(token.kind & (PRONOUN | BREAKING) for token in tokens)
 
 
 def _is_whom(tokens: Sequence[Token]) -> bool:
@@ -365,6 +377,13 @@ SORTS: dict[str, Sort] = {
     "gerundial": lambda tokens: len(tokens) > 1 and _is_gerund(tokens) and _is_phrase(tokens),
     "passive": _is_passive,
     "place": lambda tokens: bool(tokens[0].kind & PREPOSITION) and is_noun(tokens[1:]),
+    "post": lambda tokens: tokens[0].raw in KNOWN and is_noun(tokens) and tokens[-1].raw in POSTS,
+    "back_at": lambda tokens: tokens[0].raw in ("on", "in", "at") and SORTS["date"](tokens[1:] or tokens),
+    "modal": lambda tokens: tokens[0].raw in MODAL_OR_HAVING and _is_rest(tokens),
+    "beside": lambda tokens: bool(tokens[0].kind & PREPOSITION or tokens[0].raw in words.HEADS) and is_noun(tokens[1:]),
+    "aimed": lambda tokens: (
+        bool(tokens[0].kind & PREPOSITION or tokens[0].raw in ("about", "against")) and is_noun(tokens[1:])
+    ),
     "verbal": lambda tokens: (
         bool(tokens[0].kind & WORD) and not tokens[0].kind & (VALUE | CAPITAL) and _is_phrase(tokens)
     ),
@@ -380,10 +399,9 @@ SORTS: dict[str, Sort] = {
     "school": lambda tokens: is_name(tokens) and tokens[-1].raw in SCHOOLS,
     "object": _is_phrase,
     "subject": lambda tokens: (
-        tokens[0].raw not in words.TIMES
-        and tokens[0].raw not in CLOSED["span"]
-        and tokens[0].raw != "the"
+        tokens[0].raw not in WHEN
         and _is_rest(tokens)
+        and (tokens[0].raw != "the" or (tokens[-1].raw not in WHEN and not _has_a_clause(tokens)))
     ),
     "timeless": lambda tokens: (
         _is_rest(tokens)

@@ -16,6 +16,28 @@ from memory.text.similarity.words import NEGATIONS, STOP
 
 # Looked for before set phrases are: "is required to" is "must" elsewhere. Of ``~`` lines either may be ``a``.
 FIRST = """
+{r} {v} ago = it is been? {v:lasting} since {r} / it has been {v:lasting} since {r}
+    / {v:lasting} have|has passed|elapsed since {r} / {v:lasting} have|has gone by since {r}
+delivery to {x} takes {v} = parcels|packages|shipments|orders|deliveries to {x} take|takes {v:lasting}
+    / it takes {v:lasting} to deliver|ship to {x} / a|the parcel|package|shipment|order to {x} takes {v:lasting}
+    / it takes {v:lasting} for parcels|packages|shipments|orders to reach {x}
+{x} goes to {r} by {m} = {x} takes|catches the {m:transit} to {r:rest}
+    / {x} travels|gets|commutes to {r:rest} by {m:transit}
+{x} goes to work by {m} = {x} commutes by {m:transit}
+{x} enter free = admission|entry|entrance is free for {x:people} / {x:people} get|gets in|into free|free
+    / {x:people} get|gets in for free / {x:people} get|gets in free of charge
+    / {x:people} pay|pays no admission|entry|entrance fee?
+    / {x:people} can enter free / there is no entrance|admission|entry fee|charge for {x:admitted}
+{x} is sold out = there are no more? tickets left for {x} / there are no more tickets for {x}
+    / tickets for {x} are sold out / no tickets are left for {x}
+{x} is {p} = {x} is|are situated|located|positioned {p:beside}
+{x} is the {a:superlative} in {y} = nobody in {y} is {a:superlative} than {x}
+{r} at most {v} {u} = {r:rest} {v:value} {u:word} at most / {r:rest} no more than {v:value} {u:word}
+{r} at least {v} {u} = {r:rest} {v:value} {u:word} at least / {r:rest} no less|fewer than {v:value} {u:word}
+{m} is served {r} = you can have|get|eat {m:meal} {r:rest}
+our {y} is {x} = we use {x:name} as our|the|a {y:plain}
+the notice period for {x} lasts {v} = {x:thing} must|has|have to? give {v:lasting} notice
+    / the notice period for|of {x} is {v:lasting}
 {s} needs {x} to {r} = a|an {x:thing} is required|needed|necessary for {s:people} to {r:verbal}
 {s} needs {x} = no {s:plain} can|may be used|accessed|opened|started|issued|shipped|merged|deployed without {x}
 {r:base} not needs {x} = a|an {x:thing} is not required|needed|necessary for {r:rest}
@@ -166,16 +188,22 @@ the default {x} is {y} = {x} defaults|default to {y:rest} / by default, {x} is|a
 ~{a} is {v} from {b} = {a} is|are {v:value} from {b} / the? distance from|between {a} to|and {b} is {v:value}
     / {a} is|are {v:value} away from {b} / {a} and {b} are {v:value} apart
 {x} belongs to {y} = {x:determined} is|are the property of {y}
-{s} {v:deed} {r} = {s:subject} {v:taking} a {d:taken} {r:object}
-{s} {v:deed} = {s:subject} {v:taking} a {d:taken}
-{s} {v:deed} {r} = {s:subject} {v:going} for a {d:outing} {r:object}
-    / {s:subject} {v:placing} an {d:ordering} for {r:object} / {s:subject} {v:making} a|an {d:made_of} of {r:object}
-    / {s:subject} {v:doing} a|an|the {d:done_of} of {r:object}
-{s} {v:deed} to {r} = {s:subject} {v:making} a|an {d:made_to} to {r:object}
-{s} {v:deed} = {s:subject} {v:making} a|an {d:made_alone}
 """
 # Looked for in what set phrases have left.
 THEN = """
+{s} {v:deed} {r} = {s:subject} {v:taking} a {d:taken} {r:object} / {s:subject} {v:going} for a {d:outing} {r:object}
+    / {s:subject} {v:placing} an {d:ordering} for {r:object} / {s:subject} {v:making} a|an {d:made_of} of {r:object}
+    / {s:subject} {v:doing} a|an|the {d:done_of} of {r:object} / {s:subject} {v:taking} a|the {d:taken_of} of {r:object}
+    / {s:subject} {v:giving_out} a|an {d:given_of} of {r:object}
+    / {s:subject} {v:making} a|an {d:made_for} for {r:object}
+    / {s:subject} {v:having} a|an {d:had} about {r:object} / {s:subject} {v:having} a|an? {d:had_with} with {r:object}
+    / {s:subject} {v:paying} a|an {d:paid_to} to {r:object} / {s:subject} {v:giving} a|an {d:sent_to} to {r:object}
+    / {s:subject} {v:making} a|an {d:made_at} {r:aimed} / {s:subject} {v:lodging} a|an {d:lodged} {r:aimed}
+    / {s:subject} {v:giving_out} a|an {d:given_at} {r:aimed} / {s:subject} {v:taking} a|the {d:taken_at} {r:aimed}
+    / {s:subject} {v:having} a|an {d:had_at} {r:aimed}
+    / {s:subject} {v:doing} the|some|his|her|their {d:chore} {r:object}
+{s} {v:deed} = {s:subject} {v:taking} a {d:taken} / {s:subject} {v:making} a|an {d:made_alone}
+    / {s:subject} {v:doing} the|some|his|her|their {d:chore}
 {n} is the {v:founded} of {x} = {n:name} {v:founded} {x:determined}
 {n} is the {v:wrote} of {x} = {n:name} {v:wrote} {x:work}
 {n} is the author of {x} = {n:name} is the writer of {x:work} / {n:name} is {x's:work} writer
@@ -278,13 +306,13 @@ inform {x} {r} = let {x} know {r:rest}
     / you|one may|can not {r:staying} {p:place} / no {r:banned} {p:place} / do? not|never {r:verbal} {p:place}
 {r:ing} is forbidden = you|one must not {r:rest} / do? not|never {r:verbal} / no {r:banned}
 {r:ing} {p} is allowed = {r:gerund} is allowed|permitted {p:place} / you|one can|may {r:staying} {p:place}
-{y} is not accepted in {x} = {x} does|do? not accept|take {y:cash} / {y:plain} is|are not accepted|taken in|at {x}
+{y} is not accepted = we do? not accept|take {y:cash}
+{y} is not accepted in {x} = {x:thing} does|do? not accept|take {y:cash} / {y:plain} is|are not accepted|taken in|at {x}
 {y} is allowed in {x} = you|one|guests|tenants|employees|visitors may|can bring {y:plain} to|into|in {x}
 {y} is forbidden in {x} = you|one|nobody may|can|must not bring {y:plain} into|to|in {x}
     / {x} does|do? not allow|permit|tolerate|accept {y:plain}
     / {x} forbids|bans|prohibits {y:plain} / {y:plain} is|are forbidden from {x}
     / {y:plain} is|are forbidden in|at {x}
-{y} is not accepted = we do? not accept|take {y:cash}
 {x} speaks {y} = {x} can speak {y}
 {x} plays {y} = {x} can play {y}
 {x} excludes {y} = {y:plain} is|are not included in {x} / {y:plain} is|are excluded from {x}
@@ -469,6 +497,57 @@ the address of {x} is {y} = can reach {x} at {y:web} / {x} is|are available|reac
 {x} needs {y} = you|we need {y:amount_of} for {x} / {x} calls|call for {y:amount_of}
     / {x} requires|require {y:amount_of}
 {x} is retired = {x} is a|an? pensioner|retiree
+{x} was moved from {a} to {b} = {x:thing} is|happens in|on|at {b:date} instead of in|on|at? {a:date}
+    / {x:thing} is|happens in|on|at {b:date} rather than in|on|at? {a:date}
+{x} does not hear well = {x} is hard of hearing / {x} hears badly|poorly / {x} has bad|poor hearing
+    / {x's} hearing is bad|poor
+{x} does not see well = {x} sees badly|poorly / {x} has bad|poor|weak eyesight|vision
+    / {x's} eyesight|vision is bad|poor|weak
+{x} speaks fluently {y} = {x:who} speaks {y:demonym} fluently / {x's:name} {y:demonym} is fluent
+{x} speaks {y} well = {x:who} speaks good {y:demonym} / {x's:name} {y:demonym} is good
+    / {x:who} speaks a good {y:demonym} / {x:who} has a good command of {y:demonym}
+only {x} {r} = {x:determined} is the only one|person {r:rest} / {x:known} alone {r:modal}
+only {x} has {r} = {x:known} is the only one|person with {r:rest}
+{x} stopped drinking = {x} stopped|quit alcohol|booze
+{x} stopped drinking {r} = {x} stopped|quit alcohol|booze {r:rest}
+{x} no longer smokes = {x} stopped|quit cigarettes|tobacco
+{x} stopped smoking {r} = {x} stopped|quit cigarettes|tobacco {r:rest}
+{x} stopped {g} {r} = {x} quit {g:gerund} {r:rest}
+{x} quit {j} = {x} stopped|left {j:post}
+{n} {v} {a} {x} = {n} {v:liking} {x:plural} to be {a:word} / {n} {v:liking} his|her|their {x:word} {a:served}
+{n} drinks {a} {x} = {n} takes|drinks|has his|her|their {x:word} {a:served}
+{x} prefers to be called {y} = {x} prefers|likes|wants|wishes|asks to be called|addressed as? {y:name}
+    / {x} would rather be called|addressed as? {y:name} / {x} prefers|likes being called|addressed as? {y:name}
+{x} is unavailable = can not contact|reach {x:who} / {x:who} can not be contacted|reached
+{x} is unavailable {p} = can not contact|reach {x:who} {p:place} / {x:who} is not reachable {p:place}
+{x} is available {p} = can contact|reach {x:who} {p:place} / {x:who} is reachable {p:place}
+{n} works for {y} = {y:name} employs {n:name}
+{x} has a staff of {v} = {v:value} people work at|for {x:name}
+{n} {v:wrote} {x} = the {v:wrote} of {x:work} is {n:name}
+{n} {v:founded} {x} = the {v:founded} of {x:determined} is {n:name}
+{x} runs on {y} = {x} uses {y:fuel} / {x} is powered|driven|fuelled by {y:fuel} / {x} uses {y:fuel} fuel
+    / {x} runs on {y:fuel} fuel
+{x} serves {v} = {x} is|are for {v:value} people|persons / {x} serves|feeds {v:value} people|persons
+    / {x} is|are enough for {v:value} people|persons
+{x} {v:producer} {y} = {x} is a|the {v:producer} of {y}
+{x} are kept for {v} = {x} is|are deleted|erased|removed|purged after {v:lasting}
+{x} has no children = {x} is|are childless
+{n} has {v} {c} = {n:name} is the|a mother|father|parent of {v:value} {c:offspring}
+{x} returns {r} = {x:who} is|will back {r:back_at} / {x:who} will be back {r:back_at} / {x:who} will return {r:back_at}
+{x} was cancelled = {x:event} is not happening / {x:event} will not happen / {x:event} does not happen
+{r:ing} is forbidden = you|one may|can not {r:staying}
+{r:ing} is free {p} = you|one can|may {r:word} free {p:rest}
+replace {x's} {y} = {x} needs|need new {y:plural}
+our {y} supplier is {x} = our supplier for|of {y:plain} is {x:name}
+{y} is forbidden in {x} = {y:plain} is|are forbidden on {x:determined}
+{x} lasts {v} = {x} has|have a|an term|duration|runtime of {v:lasting}
+{x} must have at least {v} {y} = {x} needs|need|requires|require at least {v:value} {y:word}
+the minimum order is {v} = you? must? order at least {v:amount}
+{v} people must approve {x} = {x} needs|need|requires|require {v:value} approvals
+{x} drives a {y} = {x's:name} car is a|an {y:name}
+{x} retired {r} = {x:who} has been retired since {r:rest}
+{x} lives {r} = {x's} home is {r:beside}
+{x} starts work {r} = {x's} working|work? day|shift starts|begins {r:place}
 """
 
 # What a statement of a change says of how it is now; it replaces what was so, and is not what the statement says.
@@ -539,11 +618,28 @@ DEEDS = {
         "taken": "walk/walk shower/shower nap/nap swim/swim stroll/stroll ride/ride",
         "outing": "walk/walk run/run swim/swim ride/ride drive/drive",
         "ordering": "order/order",
-        "made_of": "reservation/reserve payment/pay copy/copy correction/correct donation/donate translation/translate",
-        "made_to": "contribution/contribute",
+        "made_of": "reservation/reserve payment/pay copy/copy correction/correct donation/donate translation/translate "
+        "announcement/announce purchase/purchase recommendation/recommend calculation/calculate estimate/estimate "
+        "drawing/draw recording/record summary/summarize booking/book",
+        "made_for": "request/request suggestion/suggest proposal/propose",
+        "made_at": "decision/decide complaint/complain apology/apologize comment/comment contribution/contribute "
+        "donation/donate promise/promise attempt/attempt bid/bid appeal/appeal investment/invest reference/refer",
         "made_alone": "decision/decide complaint/complain promise/promise payment/pay",
+        "lodged": "complaint/complain application/apply appeal/appeal protest/protest",
+        "given_of": "description/describe explanation/explain demonstration/demonstrate presentation/present",
+        "given_at": "lecture/lecture talk/talk apology/apologize",
+        "taken_of": "photo/photograph picture/photograph photograph/photograph",
+        "taken_at": "vote/vote decision/decide look/look",
+        "had": "discussion/discuss",
+        "had_with": "meeting/meet appointment/meet",
+        "had_at": "complaint/complain argument/argue quarrel/quarrel chat/chat conversation/talk talk/talk look/look",
+        "paid_to": "visit/visit",
+        "sent_to": "invitation/invite reminder/remind call/call ring/call warning/warn email/email",
+        "chore": "cleaning/clean cooking/cook ironing/iron shopping/shop gardening/garden baking/bake "
+        "translating/translate filming/film",
         "done_of": "inspection/inspect check/check review/review test/test search/search translation/translate "
-        "examination/examine analysis/analyze",
+        "examination/examine analysis/analyze audit/audit survey/survey investigation/investigate study/study "
+        "evaluation/evaluate assessment/assess calculation/calculate demonstration/demonstrate",
     }.items()
 }
 # What has not been done is this: "has not been paid" is "is unpaid".
@@ -615,6 +711,21 @@ NATIONS = dict(
     argentine/argentina uruguayan/uruguay paraguayan/paraguay brazilian/brazil australian/australia
     """.split()
 )
+PRODUCERS = dict(
+    pair.split("/")
+    for pair in """
+    producer/produces manufacturer/manufactures maker/makes supplier/supplies exporter/exports importer/imports
+    grower/grows breeder/breeds collector/collects seller/sells distributor/distributes
+    """.split()
+)
+# Who is so most of all, and what nobody else is more.
+SUPERLATIVES = dict(
+    pair.split("/")[::-1]
+    for pair in """
+    youngest/younger oldest/older tallest/taller smallest/smaller biggest/bigger largest/larger fastest/faster
+    slowest/slower strongest/stronger richest/richer cheapest/cheaper heaviest/heavier longest/longer best/better
+    """.split()
+)
 DOERS = dict(pair.split("/") for pair in "teacher/teaches lecturer/lectures".split())
 SPANNED = dict(
     pair.split("/") for pair in "hourly/hour daily/day weekly/week monthly/month yearly/year annually/year".split()
@@ -638,6 +749,8 @@ CLOSED: dict[str, frozenset[str] | dict[str, str]] = {
     "nation": NATIONS,
     "led": LED,
     "doer": DOERS,
+    "producer": PRODUCERS,
+    "superlative": SUPERLATIVES,
     "adverbial": SPANNED,
     **DEEDS,
     "demonym": DEMONYMS,
@@ -659,7 +772,11 @@ CLOSED |= {
         """,
         "placing": "place places placed",
         "making": "make makes made",
-        "doing": "do does did perform performs performed",
+        "doing": "do does did perform performs performed conduct conducts conducted undertake undertakes",
+        "giving_out": "give gives gave",
+        "having": "have has had hold holds held",
+        "paying": "pay pays paid make makes made",
+        "lodging": "lodge lodges lodged file files filed submit submits submitted make makes made",
         "paper": """
             badge ticket key card permit licence license visa passport password pin code token account invitation
             reservation booking receipt form signature approval appointment deposit certificate helmet mask voucher
@@ -669,7 +786,8 @@ CLOSED |= {
         "shared": "office room flat desk house apartment bedroom kitchen table locker taxi car garage",
         "licence": "mit apache gpl agpl lgpl mpl bsd isc cc0 eupl",
         "admitted": """
-            pets dogs cats children kids babies guests visitors walk-ins minors groups students wheelchairs
+            pets dogs cats children kids babies guests visitors walk-ins minors groups students wheelchairs members
+            residents pensioners seniors
         """,
         "banned": """
             smoking parking swimming fishing camping diving skating eating drinking littering trespassing loitering
@@ -704,8 +822,14 @@ CLOSED |= {
         "work": """
             film movie documentary play series novel book poem song album opera musical symphony ballet game app website
             site logo poster house building bridge tower church chapel mural portrait statue sculpture painting cover
-            font tool
+            font tool report article study paper thesis guide manual screenplay
         """,
+        "transit": "bus train tram metro ferry underground subway",
+        "meal": "breakfast lunch dinner brunch supper",
+        "liking": "likes like liked prefers prefer preferred loves love hates hate",
+        "served": "strong weak hot cold black white sweet cool warm iced mild spicy plain rare medium",
+        "fuel": "diesel petrol gas electricity batteries gasoline lpg hydrogen ethanol",
+        "offspring": "sons daughters kids boys girls twins",
         "venue": """
             museum zoo exhibition gallery festival concert park garden gardens castle fair pool market beach cathedral
             tower show event

@@ -412,13 +412,14 @@ IDIOMS = {
         "happened": "took place, was held, were held",
         **{f"{be} held by": f"{be} held by" for be in ("is", "are", "be", "was", "were")},
         "only": "nobody except, nobody but, nobody other than, nobody apart from, no one but, no one except, "
-        "no one other than, nothing but, nothing except",
+        "no one other than, nobody else but, no one else but, nobody else than, no one else than, no one apart from, "
+        "nobody besides, no one besides, nobody save, nothing but, nothing except",
         "lives": "is living",
         "live": "are living",
         "works for": "is employed by, is working for",
         "works at": "is employed at, is working at",
-        "runs on": "is running on, is hosted on, is deployed on",
-        "run on": "are hosted on, are deployed on",
+        "runs on": "is running on, is deployed on",
+        "run on": "are deployed on",
         "studies": "is studying",
         "by": "by means of, with the help of, no later than, not later than, at the latest by",
         "when": "as soon as, every time, each time, whenever",
@@ -636,7 +637,7 @@ IDIOMS = {
         "rises": "goes up",
         "falls": "goes down",
         "accelerate": "speed up",
-        "contact": "get in touch with",
+        "contact": "get in touch with, get hold of",
         "contacts": "gets in touch with",
         "distribute": "hand out",
         "distributes": "hands out",
@@ -881,7 +882,10 @@ IDIOMS = {
         "20% of": "a fifth of, one fifth of",
         "are separated": "have split up, have separated, have broken up, are no longer a couple, "
         "are no longer together, split up, broke up",
-        "was moved from": "was rescheduled from, has been rescheduled from, has been moved from",
+        "was moved from": "was rescheduled from, has been rescheduled from, "
+        "was brought forward from, has been brought forward from, "
+        "was moved up from, was moved forward from, was postponed from, has been postponed from, was put back from, "
+        "was pushed back from, was delayed from, was shifted from, has been shifted from, has been moved from",
         "succeeded": "was successful, went well, was a success, were successful, went off well",
         "hypertension": "high blood pressure",
         "covers for": "stands in for, fills in for, deputises for, deputizes for",
@@ -975,13 +979,15 @@ SHAPES = frozenset(
     by there price called named name belongs belong best or both when long high tall wide deep thick old heavy
     weighs weigh aged length height width depth thickness weight age turned manages leads heads chairs directs
     coordinates edits maintains coaches conducts supervises trains organizes moderates represents sponsors
+    captains curates babysits tutors mentors
     employer reports boss over replaced succeeded married engaged related
     identical adjacent friends siblings next than where who whom we they must should included student half quarter past
     prefers rather job occupation profession got gets get no wird wurde renamed switched carries bears features boasts
     earns offers trasladó trasladado moved relocated handed passed went transferred can may cannot due takes runs number
     gezogen umgezogen przeprowadził przeprowadziła mudó mudado déménagé beschäftigt angestellt car bike bicycle foot
     plane air using birthplace author founder inventor creator composer designer discoverer builder painter teacher
-    driver player breeder collector grower importer exporter tester members instead owner period duration es
+    driver player breeder collector grower importer exporter tester runner
+    sleeper eater writer reader learner speaker singer dancer swimmer members owner period duration es
     ist est jest heisst
     """.split()
 )
@@ -1214,6 +1220,7 @@ father dad daddy papa
 income earnings
 hobby pastime
 customer client
+chair chairperson chairman chairwoman
 email e-mail
 phone telephone
 company firm corporation
