@@ -80,7 +80,9 @@ def with_short_days(tokens: list[Token]) -> list[Token]:
     for at, token in enumerate(tokens):
         if token.raw in values.UNSURE_DATES and token.kind & CAPITAL and _is_dated(found, at):
             day = values.SHORT_DAYS[token.raw]
-            found[at] = word_token(day).with_kind(token.kind & BREAKING)
+            made = word_token(day)  # with the phrases that it begins; "march" alone is a walk
+            made = made if made.mask else value_token(day, day, "date")
+            found[at] = made.with_kind(token.kind & BREAKING)
     return found
 
 

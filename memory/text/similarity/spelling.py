@@ -16,6 +16,12 @@ DAYS_IN_GERMAN = {
 }  # fmt: skip
 FRACTIONS = {"½": ".5", "¼": ".25", "¾": ".75"}
 SPEEDS = {"km/h": "kmh", "mbit/s": "mbps", "gbit/s": "gbps", "kbit/s": "kbps", "m/s": "mps"}
+PER = {
+    "ha": "hectare", "h": "hour", "hour": "hour", "s": "second", "sec": "second", "min": "minute", "d": "day",
+    "day": "day", "week": "week", "month": "month", "year": "year", "yr": "year", "kg": "kg", "l": "l",
+    "person": "person",
+}  # fmt: skip
+BOUNDS = {">=": "at least", "≥": "at least", "<=": "up to", "≤": "up to", ">": "over", "<": "under"}
 ONE_IN = {"two": 50, "four": 25, "five": 20, "ten": 10}
 ROMAN = {name: str(at) for at, name in enumerate(["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X"], 1)}
 
@@ -79,7 +85,21 @@ RULES = (
     ),
     Rule(("½", "¼", "¾"), patterns.late(r"(\d)([½¼¾])"), lambda found: found[1] + FRACTIONS[found[2]]),
     Rule(("°",), patterns.late(r"(?<=\d)\s?°(?=[\s.,;!?]|$)"), " degrees"),
+    Rule((" per ",), patterns.late(r"(?<=\d )(?:km|kilomet(?:er|re)s) per hour\b"), "kmh"),
     Rule(("/h", "/s"), patterns.late(r"(?<=\d )(?:km/h|[MGk]bit/s|m/s)\b"), lambda found: SPEEDS[found[0].casefold()]),
+    # "20 kg/ha", "3 times/day", "100 MB/s".
+    Rule(
+        ("/",),
+        patterns.late(rf"(?<=\d)(\s?[A-Za-z]+)/({'|'.join(PER)})\b(?![/\w-])"),
+        lambda found: f"{found[1]} per {PER[found[2]]}",
+    ),
+    Rule(("x ",), patterns.late(r"\b(\d)x (?=a |per |every |daily\b|weekly\b)"), r"\1 times "),
+    # ">= 12" and "< 8", but for what points, as "->" does.
+    Rule(
+        (">", "<", "≥", "≤"),
+        patterns.late(r"(?<=\s)(>=|<=|[<>≥≤])\s?(?=\d)"),
+        lambda found: f"{BOUNDS[found[1]]} ",
+    ),
     Rule(
         ("o'clock", "o’clock"),
         patterns.late(r"\b(\d{1,2}|[a-z]+) o['’]clock\b", re.IGNORECASE),
@@ -87,6 +107,7 @@ RULES = (
     ),
     Rule(("'d like", "’d like"), patterns.late(r"['’]d like\b"), " would like"),
     Rule(("'ve got", "’ve got"), patterns.late(r"['’]ve got(?= (?:a|an|the|no|two|three|\d))"), " have"),
+    Rule(("'s got", "’s got"), patterns.late(r"['’]s got(?= (?:a|an|the|no|two|three|\d))"), " has"),
     # "St. Mary's", and no street before a name.
     Rule(("St. ", "St "), patterns.late(r"(^|\b(?:[a-z]+|\d+|The|At|In|Our) )St\.? (?=[A-Z][a-z])"), r"\1Saint "),
     Rule(("half a million",), patterns.late(r"\bhalf a million\b"), "500,000"),

@@ -93,7 +93,7 @@ MASKS = {
 DASHES = patterns.late(r"(?<=\w)[–—‑](?=\w)|(?<=\d)\s?[–‑]\s?(?=\d)")
 # In English a name is written with and without its accents; elsewhere an accent may be a plural, or another word.
 ENGLISH = patterns.late(
-    r"\b(?:the|is|has|with|works|likes|lives|and|of|at|from|for|without|are|were|that|this|they|our|his|after|before"
+    r"\w's\s|\b(?:the|is|has|with|works|likes|lives|plays|runs|uses|drives|owns|speaks|teaches|studies|and|of|at|from|for|without|are|were|that|this|they|our|his|after|before"
     r"|hours?|days?|weeks?|months?)\b",
     re.IGNORECASE,
 )
