@@ -122,6 +122,46 @@ CHINESE_DIGIT = re.compile(
 )
 CHINESE_PER_DAY = re.compile(r"每日|(?<=[^\d十])(?:一|1)天(?=[^ ]{0,2}\d+次)")
 CHINESE_PASSIVE = re.compile(r"([^由，]{2,})由([^由，]{3,})")
+# The first stands for all.
+_CHINESE_WORDS = {
+    word: first
+    for line in """
+    不营业 不开门 不开放
+    电话 电话号码
+    手机号 手机号码
+    电脑 计算机
+    自行车 单车 脚踏车
+    买 购买
+    妻子 老婆
+    丈夫 老公
+    父亲 爸爸
+    母亲 妈妈
+    孩子 小孩
+    住在 居住在 居住于
+    在 位于 坐落于 坐落在
+    名叫 叫做 叫作
+    是 担任
+    不能 无法 不可以
+    必须 务必
+    无需 不必 无须
+    马上 立即 立刻
+    因为 由于
+    如果 假如
+    目前 现在
+    喜欢 喜爱
+    医生 大夫
+    共有 一共有 总共有
+    价格是 价格为 售价为 售价是
+    """.strip().splitlines()
+    for first, *others in (line.split(),)
+    for word in others
+}
+CHINESE_SYNONYMS = re.compile("|".join(sorted(_CHINESE_WORDS, key=len, reverse=True)))
+# "Is at work at the bank" is to work there; "at work at nine" is to begin.
+CHINESE_WORK = re.compile(r"(?<=在)([^，\d]{2,6})上班$")
+CHINESE_ROLE = re.compile(
+    r".*(?:经理|总监|主任|负责人|主管|组长|队长|校长|院长|店长|厂长|会长|主席|总裁|老板|班主任|教练)"
+)
 CHINESE_DIGITS, CHINESE_UNITS = "零一二三四五六七八九", {"十": 10, "百": 100, "千": 1000}
 # "The manager has become Liu Fang", "moved to Beijing": what there is one of, and what it was changed to.
 CHINESE_CHANGE = re.compile(r"(.{2,}?)(?:已经?)?(?:换成了?|改成了?|改为了?|变成了|变更为|调整为|更换为)(.+)")
@@ -458,7 +498,8 @@ def _strict(text: str) -> Spoken:
     whole = CHINESE_NUMBER.sub(_chinese_number, CHINESE_DAY.sub(_chinese_day, whole))
     whole = CHINESE_DIGIT.sub(lambda found: str(CHINESE_DIGITS.find(found[0].replace("两", "二"))), whole)
     whole = CHINESE_PER_DAY.sub("每天", whole)
-    whole = _uncased(CHINESE_COUNTED.sub("", whole).replace("可以", "可"))
+    whole = CHINESE_SYNONYMS.sub(lambda found: _CHINESE_WORDS[found[0]], CHINESE_COUNTED.sub("", whole))
+    whole = CHINESE_WORK.sub(r"\1工作", _uncased(whole.replace("可以", "可")))
     if found := CHINESE_PASSIVE.fullmatch(whole):  # "the invoice by finance is checked": "finance checks the invoice"
         whole = f"{found[2]}{found[1]}"
     times = [] if SPANNED.search(whole) else sorted(CHINESE_WHEN.findall(whole))
@@ -469,7 +510,10 @@ def _strict(text: str) -> Spoken:
         rest = f"equated {whole[: found.start(1)]} {whole[found.end(1) :]}"
         return Spoken([], 0, code_of(f"strict {whole}") or 1, (Leaf(code_of(rest), found.group(1), True),))
     named = CHINESE_IS.fullmatch(whole)
-    either = named and "的" in whole and not whole.endswith("的")  # "the manager is Ana" and "Ana is the manager"
+    roles = sum(bool(CHINESE_ROLE.fullmatch(each)) for each in named.groups()) if named else 0
+    either = named and (
+        (("的" in whole) and not whole.endswith("的")) or roles == 1
+    )  # "the manager is Ana" and "Ana is the manager"
     key = sorted(named.groups()) if named and either else whole
     return Spoken([], 0, code_of(f"strict {key}") or 1, _chinese_leaves(whole))
 
