@@ -16,6 +16,68 @@ ODD = """
 y a ing ed s is y's 3 the Noor's -- 'ing being y-y 2093 9 am 10% no not sky I to of ss ies e every made
 """.split()
 SAME = """
+Members get in free|Entry is free for members
+The dairy sells goat cheese|The dairy is a seller of goat cheese
+The landlord must give two months' notice|The notice period for the landlord is two months
+No one in the team is taller than Igor|Igor is the tallest in the team
+The barn dates from 1890|The barn was built in 1890
+The tenants have a complaint about the heating|The tenants complain about the heating
+Ms Roth chairs the council|Ms Roth is the chairwoman of the council
+Eva teaches chemistry at the high school|Eva is a chemistry teacher at the high school
+The firm manufactures violins|The firm is a manufacturer of violins
+The gate is locked at night|The gate stays locked at night
+The room has a view of the lake|The room overlooks the lake
+The room is without a window|The room has no window
+The water is not drinkable|You can't drink the water
+The printer is out of ink|The printer has no ink left
+The printer has run out of ink|The printer is out of ink
+The car is in the garage|The car is parked in the garage
+Milan studies law|Milan is a law student
+Milan goes jogging every morning|Milan jogs every morning
+Milan goes swimming on Mondays|Milan swims on Mondays
+Milan works nights|Milan works the night shift
+Milan works for the railway|The railway employs Milan
+Milan doesn't work on Fridays|Milan is off on Fridays
+Milan has Fridays off|Milan doesn't work on Fridays
+Milan likes his steak rare|Milan likes rare steak
+Milan suffers from hay fever|Milan has hay fever
+The service listens on port 8080|The service's port is 8080
+The bug was fixed in 2.1|Version 2.1 fixes the bug
+The endpoint returns JSON|The endpoint responds with JSON
+The app needs an internet connection|The app doesn't work without an internet connection
+You can only get in with a badge|You need a badge to get in
+The course is for beginners|The course is aimed at beginners
+The shop sells bread|You can buy bread at the shop
+Tickets are 12 euros|Tickets cost 12 euros
+The exam is on 3 June|The exam takes place on 3 June
+The pump runs at 90 km per hour|The pump runs at 90 km/h
+The seed rate is 20 kg/ha|The seed rate is 20 kg per hectare
+The link has 100 MB/s|The link has 100 MB per second
+Chloë's tablet runs Android 15|Chloe's tablet runs Android 15
+Renée plays hockey|Renee plays hockey
+The bird houses are painted green|The birdhouses are painted green
+The green house is heated|The greenhouse is heated
+The shop is open on weekdays|The shop is open Monday to Friday
+He takes the pill 2x a day|He takes the pill twice a day
+The batch runs 3 times/day|The batch runs three times a day
+The key must be >= 2048 bits|The key must be at least 2048 bits
+Temperature must stay < 8 °C|Temperature must stay below 8 °C
+The exam is on Mar 14|The exam is on March 14
+The web-shop is down|The webshop is down
+Ana won't come on Sat|Ana will not come on Saturday
+Ana's got a cat|Ana has a cat
+The tyre centre is closed|The tire center is closed
+小赵在书店工作。|小赵在书店上班。
+餐厅周一不营业。|餐厅星期一不开门。
+张伟是技术总监。|技术总监是张伟。
+老周的手机号是139。|老周的手机号码是139。
+Der Kurs ist jeden Montag|Der Kurs ist immer montags
+Frau Kern arbeitet bei der Post|Frau Kern ist bei der Post angestellt
+Frau Kern arbeitet als Tischlerin|Frau Kern ist Tischlerin
+Pan Nowak pracuje w banku|Pan Nowak jest zatrudniony w banku
+Sklep ma dostawy we wtorki|Sklep ma dostawy w każdy wtorek
+Ana trabaja como enfermera|Ana es enfermera
+El taller abre los lunes|El taller abre todos los lunes
 The kiosk is open from Tue to Sat|The kiosk is open from Tuesday to Saturday
 The bakery is closed on Sun|The bakery is closed on Sunday
 The clinic is open Mon, Wed and Sat|The clinic is open Monday, Wednesday and Saturday
@@ -302,6 +364,71 @@ The clinic's opening hours are 8 to 5|The clinic is open from 8 to 5
 The clinic opens at 8 and closes at 5|The clinic is open from 8 to 5
 """
 OTHER = """
+The pump runs at 90 km/h|The pump runs at 90 mph
+The seed rate is 20 kg/ha|The seed rate is 20 kg per plot
+The link has 100 MB/s|The link has 100 Mbit/s
+The key must be >= 2048 bits|The key must be <= 2048 bits
+Use x -> 5 here|Use x over 5 here
+The bird house is painted green|The bird is painted green
+The shop is open on weekdays|The shop is open on weekends
+The shop is open on weekdays|The shop is open Monday to Saturday
+Members may vote|Members must vote
+You may bring a dog|You must bring a dog
+Guests may leave early|Guests leave early
+You can park here|I can park here
+The course is for beginners|The course is by beginners
+The recipe is for four people|The recipe is from four people
+The gift is for Ana|The gift is from Ana
+Avoid peanuts|Buy peanuts
+Do not use nets|Do not use pets
+The tank is out of water|The tank is out of the water
+The mill runs on diesel|The mill runs on petrol
+The flight was delayed by two hours|The flight was two hours early
+Eva is off on Fridays|Eva is off on Mondays
+Eva is a law student|Eva is a law teacher
+Eva is a good student|Eva studies good
+Eva goes running on Mondays|Eva goes fishing on Mondays
+Eva works nights|Eva works days
+The shop sells bread|The shop buys bread
+You can buy bread at the shop|You can bake bread at the shop
+The gate stays locked|The gate stays open
+The gate remains open until six|The gate opens at six
+Prices are net of tax|Prices include tax
+The app does not start without a key|The app starts without a key
+You can only get in with a badge|You can get in without a badge
+The office doesn't open until nine|The office is open until nine
+The office doesn't open until nine|The office doesn't open until ten
+Submit the form by Friday|Submit the form after Friday
+Submit the form by Friday|Submit the form on Friday
+As of May, the rent is 900 euros|Until May, the rent is 900 euros
+The room overlooks the lake|The room is in the lake
+Eva is in Rome on business|Eva is on a business trip to Oslo
+Frau Kern arbeitet bei der Post|Frau Kern wohnt bei der Post
+Frau Kern arbeitet als Tischlerin|Frau Kern arbeitet bei der Tischlerin
+Der Kurs ist jeden Dienstag|Der Kurs ist jeden Montag
+Der Kurs ist jeden Dienstag|Der Kurs war am Dienstag
+Pan Nowak pracuje w banku|Pan Nowak jest w banku
+Ana trabaja como enfermera|Ana busca enfermera
+王芳的妈妈在银行。|王芳的爸爸在银行。
+The dairy is a producer of cheese|The dairy is a buyer of cheese
+Nobody in the class is younger than Uma|Nobody in the class is older than Uma
+Children get in free|Members get in free
+The job was cleared at midnight|The job was created at midnight
+Omar Diaz heads logistics|Omar Diaz works in logistics
+Failed jobs may be retried|Failed jobs must be retried
+Keys can be lost|Keys may be returned
+Goods may be returned within 30 days|You must return goods within 30 days
+The lease can be extended|You can extend the ladder
+The battery may explode|The battery can't explode
+Visitors may be late|Visitors are late
+Ana is the only one with a key|Ana has only one key
+Only Ana has a key|Ana has the only key
+The report is by Ana|The report is about Ana
+Ana is available on Mondays|Ana works on Mondays
+You can park here|I can park here
+You can get in without a badge|You can only get in with a badge
+王芳九点上班。|王芳九点工作。
+老周是学生。|学生是老周。
 The bakery sells Sun lamps|The bakery sells Sunday lamps
 The cat sat on the roof|The cat was on the roof on Saturday
 The farm ordered two tractors|The farm received an order for two tractors

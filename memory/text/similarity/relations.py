@@ -483,8 +483,11 @@ MAKERS = {
 
 def _doing(tokens: list[Token]) -> list[Token]:
     """ "Ana is a physics teacher" is "Ana teaches physics"."""
-    at = len(tokens) - 1
-    if at < 4 or tokens[at].raw not in DOERS or tokens[at - 2].raw not in ("a", "an") or tokens[at - 3].raw != "is":
+    at = next((place for place, token in enumerate(tokens) if token.raw in DOERS and place > 3), 0)
+    rest = tokens[at + 1 :]
+    if rest and (rest[0].raw not in ("at", "in") or tokens[at].kind & BREAKING):
+        return tokens
+    if not at or tokens[at - 2].raw not in ("a", "an") or tokens[at - 3].raw != "is":
         return tokens
     what = tokens[at - 1]
     if not is_name(tokens[: at - 3]) or not what.kind & WORD or what.raw in NO_OBJECTS or what.kind & CAPITAL:
@@ -495,7 +498,7 @@ def _doing(tokens: list[Token]) -> list[Token]:
     if not manner and tokens[at].raw in OF_MANY:
         what = token_of(words.third_person(what.raw))
     doing = token_of(DOERS[tokens[at].raw])
-    return with_clause_end([*tokens[: at - 3], doing, token_of(manner) if manner else what], tokens[-1])
+    return with_clause_end([*tokens[: at - 3], doing, token_of(manner) if manner else what, *rest], tokens[-1])
 
 
 DOERS = {
@@ -503,9 +506,10 @@ DOERS = {
     "grower": "grows", "importer": "imports", "exporter": "exports", "tester": "tests", "runner": "runs",
     "sleeper": "sleeps", "eater": "eats", "writer": "writes", "reader": "reads", "learner": "learns",
     "speaker": "speaks", "singer": "sings", "dancer": "dances", "swimmer": "swims",
+    "smoker": "smokes", "drinker": "drinks",
 }  # fmt: skip
 # Who does it so: "a light sleeper"; and who does it with many: "a truck driver".
-MANNERLY = frozenset("sleeper eater writer reader learner speaker singer dancer swimmer".split())
+MANNERLY = frozenset("sleeper eater writer reader learner speaker singer dancer swimmer smoker drinker".split())
 OF_MANY = frozenset("driver runner breeder".split())
 NO_OBJECTS = frozenset("bad great new old former full-time part-time school primary private key team racing".split())
 

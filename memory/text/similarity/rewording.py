@@ -65,11 +65,16 @@ CALLED = PERSONS | frozenset(
 )
 PARTLY = frozenset("only one half some most of two three".split())
 BUILDINGS = frozenset(
-    "house building church bridge mill castle tower school chapel hall station theatre hotel farm villa palace".split()
+    """
+    house church bridge mill castle tower school chapel hall station theatre hotel farm villa palace shed barn garage
+    hut cottage warehouse factory lighthouse mosque synagogue temple museum library pier stadium cabin monastery abbey
+    stable boathouse greenhouse hospital cinema pub inn
+    """.split()
 )
 SCHOOLS = frozenset("school primary college university academy gymnasium high".split())
 POSTS = frozenset("job post position".split())
 MODAL_OR_HAVING = frozenset("can may must has knows decides".split())
+ALLOWED = PERSONS.union(CLOSED["entitled"])
 WHEN = words.TIMES.union(CLOSED["span"])
 EACH = frozenset("every each all the our".split())
 BE = frozenset("is are was were".split())
@@ -362,7 +367,7 @@ SORTS: dict[str, Sort] = {
     "web": _alone(lambda token: "." in token.raw and not token.kind & VALUE),
     "tool": lambda tokens: is_name(tokens) or (len(tokens) == 1 and bool(tokens[0].kind & VALUE)),
     **{sort: _ending_in(sort) for sort in ("unit", "field", "meter", "means", "payment", "probation", "contract")},
-    **{sort: _ending_in(sort) for sort in ("entitled", "venue", "credential", "priced")},
+    **{sort: _ending_in(sort) for sort in ("entitled", "venue", "credential", "priced", "sold", "machine")},
     "alone": lambda tokens: _is_phrase(tokens) and not any(token.raw == "than" for token in tokens),
     "generic": lambda tokens: (
         bool(tokens[0].kind & COMMON)
@@ -377,6 +382,7 @@ SORTS: dict[str, Sort] = {
     "gerundial": lambda tokens: len(tokens) > 1 and _is_gerund(tokens) and _is_phrase(tokens),
     "passive": _is_passive,
     "place": lambda tokens: bool(tokens[0].kind & PREPOSITION) and is_noun(tokens[1:]),
+    "allowed": lambda tokens: is_noun(tokens) and tokens[-1].raw in ALLOWED,
     "post": lambda tokens: tokens[0].raw in KNOWN and is_noun(tokens) and tokens[-1].raw in POSTS,
     "back_at": lambda tokens: tokens[0].raw in ("on", "in", "at") and SORTS["date"](tokens[1:] or tokens),
     "modal": lambda tokens: tokens[0].raw in MODAL_OR_HAVING and _is_rest(tokens),

@@ -32,12 +32,22 @@ delivery to {x} takes {v} = parcels|packages|shipments|orders|deliveries to {x} 
     / tickets for {x} are sold out / no tickets are left for {x}
 {x} is {p} = {x} is|are situated|located|positioned {p:beside}
 {x} is the {a:superlative} in {y} = nobody in {y} is {a:superlative} than {x}
+    / no one in {y} is {a:superlative} than {x}
 {r} at most {v} {u} = {r:rest} {v:value} {u:word} at most / {r:rest} no more than {v:value} {u:word}
 {r} at least {v} {u} = {r:rest} {v:value} {u:word} at least / {r:rest} no less|fewer than {v:value} {u:word}
 {m} is served {r} = you can have|get|eat {m:meal} {r:rest}
 our {y} is {x} = we use {x:name} as our|the|a {y:plain}
 the notice period for {x} lasts {v} = {x:thing} must|has|have to? give {v:lasting} notice
     / the notice period for|of {x} is {v:lasting}
+{x} has no {y} = {x:thing} is|are without a|an|any {y:word} / {x:thing} is|are without {y:supply}
+{y} has no {x} left = {y:thing} is|are out of {x:supply} / {y:thing} has|have run out of {x:word}
+    / {y:thing} ran out of {x:word}
+{x} needs {y} = {x:thing} not work|function|run|start without {y}
+    / {x:thing} does|do not work|function|run|start without {y}
+{r:base} needs {x} = you|one can only {r} with {x}
+not use {x} = avoid {x:plural} / avoid using {x:rest}
+{x} is fixed in version {v} = {x} was|is fixed in version|release? {v:value}
+    / {x} has been fixed in version|release? {v:value}
 {s} needs {x} to {r} = a|an {x:thing} is required|needed|necessary for {s:people} to {r:verbal}
 {s} needs {x} = no {s:plain} can|may be used|accessed|opened|started|issued|shipped|merged|deployed without {x}
 {r:base} not needs {x} = a|an {x:thing} is not required|needed|necessary for {r:rest}
@@ -49,8 +59,8 @@ the notice period for {x} lasts {v} = {x:thing} must|has|have to? give {v:lastin
 {r:base} needs {x} = you|one|everyone|everybody|anyone need|needs|require {x:thing} to|for {r:rest}
     / to {r:rest}, you|one need|needs|require {x:thing} / you|one must have {x:thing} to {r:rest}
     / {r:gerund} requires|needs {x:thing} / {r:gerundial} requires|needs {x:thing}
-{r:base} needs {x} = without {x}, you|one|nobody can|may not? {r:rest}
-    / you|one|nobody|customers can|may|could not? {r:rest} without {x}
+{r:base} needs {x} = without {x}, you|one|nobody can|may not {r:rest} / without {x}, nobody can|may {r:rest}
+    / you|one|nobody|customers can|may|could not {r:rest} without {x} / nobody can|may|could {r:rest} without {x}
 {s} needs {x} to {r} = {s} can|may not {r:rest} without {x} / without {x}, {s} can|may not {r:rest}
 {r:ing} is allowed = it is allowed|permitted to {r:verbal} / it is not forbidden|prohibited to {r:verbal}
 {r:ing} is forbidden = it is forbidden|prohibited to {r:verbal} / it is not allowed|permitted to {r:verbal}
@@ -192,7 +202,8 @@ the default {x} is {y} = {x} defaults|default to {y:rest} / by default, {x} is|a
 # Looked for in what set phrases have left.
 THEN = """
 {s} {v:deed} {r} = {s:subject} {v:taking} a {d:taken} {r:object} / {s:subject} {v:going} for a {d:outing} {r:object}
-    / {s:subject} {v:placing} an {d:ordering} for {r:object} / {s:subject} {v:making} a|an {d:made_of} of {r:object}
+    / {s:subject} {v:going} {d:activity} {r:object} / {s:subject} {v:placing} an {d:ordering} for {r:object}
+    / {s:subject} {v:making} a|an {d:made_of} of {r:object}
     / {s:subject} {v:doing} a|an|the {d:done_of} of {r:object} / {s:subject} {v:taking} a|the {d:taken_of} of {r:object}
     / {s:subject} {v:giving_out} a|an {d:given_of} of {r:object}
     / {s:subject} {v:making} a|an {d:made_for} for {r:object}
@@ -202,7 +213,8 @@ THEN = """
     / {s:subject} {v:giving_out} a|an {d:given_at} {r:aimed} / {s:subject} {v:taking} a|the {d:taken_at} {r:aimed}
     / {s:subject} {v:having} a|an {d:had_at} {r:aimed}
     / {s:subject} {v:doing} the|some|his|her|their {d:chore} {r:object}
-{s} {v:deed} = {s:subject} {v:taking} a {d:taken} / {s:subject} {v:making} a|an {d:made_alone}
+{s} {v:deed} = {s:subject} {v:going} {d:activity} / {s:subject} {v:taking} a {d:taken}
+    / {s:subject} {v:making} a|an {d:made_alone}
     / {s:subject} {v:doing} the|some|his|her|their {d:chore}
 {n} is the {v:founded} of {x} = {n:name} {v:founded} {x:determined}
 {n} is the {v:wrote} of {x} = {n:name} {v:wrote} {x:work}
@@ -497,6 +509,29 @@ the address of {x} is {y} = can reach {x} at {y:web} / {x} is|are available|reac
 {x} needs {y} = you|we need {y:amount_of} for {x} / {x} calls|call for {y:amount_of}
     / {x} requires|require {y:amount_of}
 {x} is retired = {x} is a|an? pensioner|retiree
+{r} by {v} = {r:rest} on|by|in? {v:date} at the latest
+{x} opens at {v} = {x} does not open until|before {v:value}
+{x} starts at {v} = {x} does not start|begin until|before {v:value}
+{x} is {a} {r} = {x} remains|stays|remain|stay {a:state} {r:rest} / {x} is|are kept {a:state} {r:rest}
+{x} is {a} = {x} remains|stays|remain|stay {a:state}
+{x} was {v} {u} late = {x} was|were delayed by {v:value} {u:span} / {x} had a delay of {v:value} {u:span}
+{n} studies {y} = {n:who} is a|an {y:discipline} student
+{x} works nights = {x} works|has the? night shift|shifts
+{x} does not work on {d} = {x} has|have {d:date} off / {x} is off on {d:date}
+{x} has {v} pages = {x} is {v:value} pages long / {x} runs to {v:value} pages
+{x} sells {y} = you can buy|get {y:plain} at|in|from {x:determined}
+{x} costs {v} = {x:sold} is|are {v:money}
+{x} is on {v} = {x:event} happens on {v:date} / {x:event} will happen on {v:date}
+{x} listens on port {v} = {x's} port is {v:value}
+the {x} lasts {c} = there is a|an {c:compound} {x}
+{x} excludes {y} = {x:prices} is|are net of {y:tax}
+you can {r} = you may {r:verbal} / may|can {r:verbal}
+{x} can {r} = {x:allowed} may {r:verbal}
+{x} arbeitet bei {y} = {x} ist bei {y:rest} beschäftigt|angestellt|tätig
+{x} ist {y} = {x:name} arbeitet als {y:word} / {x:name} ist {y:word} von beruf / {x:name} ist von beruf {y:word}
+{x} pracuje w {y} = {x} jest zatrudniony|zatrudniona w {y:rest}
+{x} jest {y} = {x} pracuje jako {y:word} / {x} jest z zawodu {y:word}
+{x} es {y} = {x} trabaja de|como {y:word}
 {x} was moved from {a} to {b} = {x:thing} is|happens in|on|at {b:date} instead of in|on|at? {a:date}
     / {x:thing} is|happens in|on|at {b:date} rather than in|on|at? {a:date}
 {x} does not hear well = {x} is hard of hearing / {x} hears badly|poorly / {x} has bad|poor hearing
@@ -521,7 +556,7 @@ only {x} has {r} = {x:known} is the only one|person with {r:rest}
 {x} is unavailable = can not contact|reach {x:who} / {x:who} can not be contacted|reached
 {x} is unavailable {p} = can not contact|reach {x:who} {p:place} / {x:who} is not reachable {p:place}
 {x} is available {p} = can contact|reach {x:who} {p:place} / {x:who} is reachable {p:place}
-{n} works for {y} = {y:name} employs {n:name}
+{n} works for {y} = {y:name} employs {n:name} / {y:determined} employs {n:name}
 {x} has a staff of {v} = {v:value} people work at|for {x:name}
 {n} {v:wrote} {x} = the {v:wrote} of {x:work} is {n:name}
 {n} {v:founded} {x} = the {v:founded} of {x:determined} is {n:name}
@@ -617,6 +652,8 @@ DEEDS = {
     for sort, pairs in {
         "taken": "walk/walk shower/shower nap/nap swim/swim stroll/stroll ride/ride",
         "outing": "walk/walk run/run swim/swim ride/ride drive/drive",
+        "activity": "jogging/jog running/run swimming/swim hiking/hike cycling/cycle skiing/ski sailing/sail "
+        "fishing/fish climbing/climb dancing/dance riding/ride camping/camp skating/skate surfing/surf",
         "ordering": "order/order",
         "made_of": "reservation/reserve payment/pay copy/copy correction/correct donation/donate translation/translate "
         "announcement/announce purchase/purchase recommendation/recommend calculation/calculate estimate/estimate "
@@ -659,9 +696,12 @@ ABLE = dict(
     extendable/extend extensible/extend negotiable/negotiate reversible/reverse recyclable/recycle
     searchable/search configurable/configure downloadable/download printable/print customizable/customize
     customisable/customise reachable/reach repairable/repair bookable/book payable/pay
+    usable/use drinkable/drink accessible/access deductible/deduct
     """.split()
 )
-UNABLE = {f"{start}{adjective}": verb for adjective, verb in ABLE.items() for start in ("non", "non-", "un", "ir")}
+UNABLE = {
+    f"{start}{adjective}": verb for adjective, verb in ABLE.items() for start in ("non", "non-", "un", "ir", "in")
+}
 # What they are of it who did that, whatever it is; and by a word that elsewhere is a post.
 MAKERS = dict(
     pair.split("/")
@@ -823,6 +863,18 @@ CLOSED |= {
             film movie documentary play series novel book poem song album opera musical symphony ballet game app website
             site logo poster house building bridge tower church chapel mural portrait statue sculpture painting cover
             font tool report article study paper thesis guide manual screenplay
+        """,
+        "supply": """
+            ink paper toner milk coffee bread fuel gas petrol diesel water salt sugar power electricity heating internet
+            memory space
+        """,
+        "discipline": """
+            law medicine physics chemistry biology maths mathematics history economics engineering music art
+            architecture philosophy psychology sociology geography linguistics journalism theology nursing business
+        """,
+        "sold": """
+            ticket tickets seat seats trip tour course lesson lessons haircut meal menu entry admission coffee beer
+            bottle book books membership
         """,
         "transit": "bus train tram metro ferry underground subway",
         "meal": "breakfast lunch dinner brunch supper",

@@ -337,6 +337,12 @@ CLOSED = [
     check/list smart/phone back/up pass/word white/board ware/house home/page land/line land/lord play/ground
     car/pool dead/line head/quarter work/shop work/place news/letter spread/sheet screen/shot stake/holder
     time/sheet code/base life/span life/time pay/roll pay/check play/list hard/ware soft/ware air/port flow/chart
+    bee/hive bird/house green/house water/melon book/shop book/shelf bed/room bath/room class/room court/yard farm/house
+    fire/place foot/path head/phones key/board lunch/time mail/box motor/way note/pad race/track rain/coat river/side
+    road/side sea/side store/room sun/flower tea/pot tool/box tree/house wall/paper wind/mill wine/glass web/shop
+    web/page work/bench work/force pay/slip sales/person screen/saver skate/board ski/boots snow/plough life/guard
+    house/boat house/keeper hay/stack hair/dresser hand/book ground/water grand/child god/mother flat/screen door/bell
+    cup/board card/board cook/book coffee/house chicken/coop cell/phone car/wash camp/site bus/stop boat/house
     black/list white/list end/point name/space host/name user/name file/name time/stamp data/set note/book tool/kit
     help/desk health/care child/care week/end hot/fix drop/down road/map over/view bench/mark fire/wall round/trip
     """.split()
@@ -597,7 +603,7 @@ IDIOMS = {
         "lives in": "is based in, resides in, is resident in, has home in, "
         "has its headquarters in, has headquarters in, is headquartered in, has its head office in, has her home in, "
         "has his home in",
-        "is in": "is located in, is situated in, lies in, sits in, can be found in, is found in",
+        "is in": "is parked in, is located in, is situated in, lies in, sits in, can be found in, is found in",
         "are in": "are located in, are situated in, lie in, sit in, are found in",
         "is off": _turned("off"),
         "is called": "is named, is known as, goes by the name of",
@@ -853,7 +859,6 @@ IDIOMS = {
         "regardless of": "no matter, irrespective of",
         "except": "with the exception of, apart from, other than, except for, aside from",
         "hourly": "by the hour",
-        "daily": "every single day, by the day",
         "per person": "per head",
         "cinema": "movie theater, movie theatre",
         "hard-drive": "hard drive, hard disk, harddisk",
@@ -888,6 +893,33 @@ IDIOMS = {
         "was pushed back from, was delayed from, was shifted from, has been shifted from, has been moved from",
         "succeeded": "was successful, went well, was a success, were successful, went off well",
         "hypertension": "high blood pressure",
+        "hayfever": "hay fever",
+        "monday to friday": "weekdays, every weekday, on working days",
+        "daily": "seven days a week, 7 days a week, every single day, by the day",
+        "as of": "starting from, starting in, starting on, beginning in, beginning on, "
+        "with effect from, effective from",
+        "overlooks": "has a view of, has a view over, looks out on, looks out over",
+        "is for": "is aimed at, is intended for, is meant for, is designed for, is geared towards",
+        "are for": "are aimed at, are intended for, are meant for, are designed for, are geared towards",
+        "is on a business trip": "is away on business, is travelling on business, is on business travel",
+        "is not interested in": "has no interest in, is uninterested in",
+        **{
+            f"{day}s": f"jeden {day}, immer {day}s, an {day}en"
+            for day in "montag dienstag mittwoch donnerstag freitag samstag sonntag".split()
+        },
+        **{f"los {day}": f"todos los {day}, cada {day}" for day in "lunes martes miércoles jueves viernes".split()},
+        **{
+            f"{within} {days}": f"co {day}, w każdy {day}, w każdą {day}, w każde {day}, każdego {day}"
+            for within, days, day in (
+                ("w", "poniedziałki", "poniedziałek"),
+                ("we", "wtorki", "wtorek"),
+                ("w", "środy", "środę"),
+                ("w", "czwartki", "czwartek"),
+                ("w", "piątki", "piątek"),
+                ("w", "soboty", "sobotę"),
+                ("w", "niedziele", "niedzielę"),
+            )
+        },
         "covers for": "stands in for, fills in for, deputises for, deputizes for",
         "won": "came first in",
         "travelled to": "left for, departed for, set off for",
@@ -976,8 +1008,8 @@ OPPOSITES = {
 # Without one of these no statement has a shape with another wording.
 SHAPES = frozenset(
     """
-    by there price called named name belongs belong best or both when long high tall wide deep thick old heavy
-    weighs weigh aged length height width depth thickness weight age turned manages leads heads chairs directs
+    above below by there price called named name belongs belong best or both when long high tall wide deep thick old
+    heavy weighs weigh aged length height width depth thickness weight age turned manages leads heads chairs directs
     coordinates edits maintains coaches conducts supervises trains organizes moderates represents sponsors
     captains curates babysits tutors mentors
     employer reports boss over replaced succeeded married engaged related
@@ -987,7 +1019,7 @@ SHAPES = frozenset(
     gezogen umgezogen przeprowadził przeprowadziła mudó mudado déménagé beschäftigt angestellt car bike bicycle foot
     plane air using birthplace author founder inventor creator composer designer discoverer builder painter teacher
     driver player breeder collector grower importer exporter tester runner
-    sleeper eater writer reader learner speaker singer dancer swimmer members owner period duration es
+    sleeper eater writer reader learner speaker singer dancer swimmer smoker drinker members owner period duration es
     ist est jest heisst
     """.split()
 )
@@ -1144,7 +1176,7 @@ breed rear
 donate contribute
 evade avoid
 underline underscore
-clear empty
+clear empty purge
 find discover
 award grant
 attach enclose append
@@ -1265,6 +1297,7 @@ pavement sidewalk
 petrol gasoline
 diaper nappy
 eggplant aubergine
+tyre tire
 zucchini courgette
 coriander cilantro
 taxi cab
@@ -1708,6 +1741,36 @@ spotless immaculate
 underwater submerged
 waterproof watertight
 undisputed uncontested
+bezahlt zahlt
+bezahlen zahlen
+sofort unverzüglich umgehend
+ungefähr etwa
+immer stets
+oft häufig
+manchmal gelegentlich
+billig günstig preiswert
+teuer kostspielig
+besprechung sitzung
+urlaub ferien
+rechner computer
+telefonnummer rufnummer
+anschrift adresse
+kennwort passwort
+gehalt lohn
+lkw laster lastwagen
+fahrrad rad
+contraseña clave
+trabajo empleo
+inicia arranca
+ascensor elevador
+gafas lentes anteojos
+nevera frigorífico refrigerador
+coste costo
+rápido veloz
+zawsze stale
+spotkanie zebranie
+lekarz doktor
+natychmiast niezwłocznie
 """
 # What the rules would get wrong: form -> (base, ending).
 IRREGULAR = {
