@@ -16,6 +16,18 @@ ODD = """
 y a ing ed s is y's 3 the Noor's -- 'ing being y-y 2093 9 am 10% no not sky I to of ss ies e every made
 """.split()
 SAME = """
+Ivar never eats fish|Ivar doesn't eat fish
+Dogs never bite|Dogs do not bite
+Ivar will never come|Ivar will not come
+The parcel has not arrived|The parcel hasn't arrived yet
+Ivar sleeps badly|Ivar doesn't sleep well
+Ivar eats lunch at noon|Ivar has lunch at noon
+Ivar takes his tea with milk|Ivar drinks his tea with milk
+Ivar's workplace is the harbour|Ivar works at the harbour
+The release is expected in May|We expect the release in May
+The library lends e-books|You can borrow e-books from the library
+The club was founded in 1921|The club has been around since 1921
+The club has 90 members|90 people belong to the club
 Members get in free|Entry is free for members
 The dairy sells goat cheese|The dairy is a seller of goat cheese
 The landlord must give two months' notice|The notice period for the landlord is two months
@@ -364,6 +376,14 @@ The clinic's opening hours are 8 to 5|The clinic is open from 8 to 5
 The clinic opens at 8 and closes at 5|The clinic is open from 8 to 5
 """
 OTHER = """
+Ivar never ate fish|Ivar did not eat fish
+Ivar has never eaten fish|Ivar has not eaten fish
+Ivar is never late|Ivar is not late
+Ivar sleeps badly|Ivar doesn't sleep
+The parcel has not arrived yet|The parcel has arrived yet again
+You can borrow e-books from the library|You can buy e-books from the library
+There is no flour in the cake|There is no sugar in the cake
+Ivar drinks his tea with milk|Ivar drinks his tea without milk
 The pump runs at 90 km/h|The pump runs at 90 mph
 The seed rate is 20 kg/ha|The seed rate is 20 kg per plot
 The link has 100 MB/s|The link has 100 Mbit/s

@@ -57,7 +57,7 @@ def rephrased(tokens: list[Token], kinds: int) -> list[Token]:
     plain = reworded(tokens, BEFORE_PHRASES) if kinds & WORDED else tokens
     plain = _plainly(plain) if kinds & IDIOM or plain is not tokens else plain
     if kinds & NEGATION:
-        plain = list(_without_denial(plain))
+        plain = list(_without_denial(_never(plain)))
     if plain is not tokens:
         kinds = reduce(or_, [token.kind for token in plain], 0)
     if kinds & SHAPED or plain[0].raw == "no":
@@ -195,6 +195,29 @@ def _not_to_be_done(tokens: list[Token]) -> list[Token]:
     return [_token("not"), _token(words.concept(deed)), *tokens[2:]] if plain and verbal else tokens
 
 
+def _never(tokens: list[Token]) -> list[Token]:
+    """ "Ana never eats fish" is "Ana does not eat fish"; what has never been is not what has not been."""
+    at = next((at for at, token in enumerate(tokens) if token.raw == "never"), len(tokens))
+    verb = tokens[at + 1] if at + 1 < len(tokens) else None
+    before = tokens[at - 1].raw if at else ""
+    if not verb or not verb.kind & WORD or verb.kind & CAPITAL or before in BE | HAS | {"to", "is", "are"}:
+        return tokens
+    if verb.raw in words.BASES or verb.raw in words.PARTICIPLES or verb.raw.endswith(("ed", "ing")):
+        return tokens
+    third = bool(at) and verb.raw.endswith("s") and not verb.raw.endswith("ss")
+    if third:
+        base = verb.raw[:-2] if verb.raw in ("goes", "does") else words.without_number(verb.raw)
+        return [
+            *tokens[:at],
+            _token("does"),
+            _token("not"),
+            _token(base).with_kind(verb.kind & BREAKING),
+            *tokens[at + 2 :],
+        ]
+    plural = before in ("i", "you", "we", "they") or before in words.MODALS or before.endswith("s")
+    return [*tokens[:at], _token("not"), *tokens[at + 1 :]] if plural else tokens
+
+
 def _passive(tokens: list[Token]) -> list[Token]:
     """ "Got cancelled" is "was cancelled", and "gets cleared" "is cleared"."""
     at = next(at for at, token in enumerate(tokens) if token.raw in GOT)
@@ -267,6 +290,7 @@ def _active_form(participle: str, be: str, doer: list[Token]) -> str:
         return ""
     last = doer[-1].raw
     plural = doer[-1].kind & CAPITAL == 0 and last.endswith("s") and not last.endswith("ss")
+    plural |= last in ("people", "children", "men", "women")
     return base if plural else words.third_person(base)
 
 

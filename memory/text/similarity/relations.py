@@ -296,12 +296,14 @@ def _impersonal(tokens: list[Token]) -> list[Token]:
 ADVERBIAL = frozenset("using within every daily weekly monthly yearly annually nightly until before after".split())
 TRANSITIVE = frozenset(
     """
-    ship send store hash encrypt keep back process review test deploy build pack clean check sell rent buy order make
-    print publish archive delete answer handle accept charge bill pay update collect measure record track log monitor
-    scan sign produce serve teach hold run use write read paint repair deliver invoice translate cook bake
+    ship send store hash encrypt keep back process review test deploy build pack clean check sell rent buy order
+    make print publish archive delete answer handle accept charge bill pay update collect measure record track log
+    monitor scan sign produce serve teach hold run use write read paint repair deliver invoice translate cook bake
     brew roast recycle import export sync validate verify approve release tag version cache compress format lint
-    restart reboot rotate inspect wash water feed lock open close empty refill restock sterilize calibrate
-    polish upload download render host manage assemble label sort audit restore index
+    restart reboot rotate inspect wash water feed lock open close empty refill expect plan schedule offer provide
+    recommend support develop design install plant harvest grow employ train maintain renovate supply document
+    control supervise organize organise restock sterilize calibrate polish upload download render host manage
+    assemble label sort audit restore index
     """.split()
 )
 

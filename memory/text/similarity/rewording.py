@@ -36,6 +36,7 @@ from memory.text.similarity.wordings import (
     NATIONS,
     OPPOSITES,
     PRODUCERS,
+    PROVIDERS,
     SPANNED,
     SUPERLATIVES,
     UNABLE,
@@ -103,6 +104,7 @@ OTHERWISE = {
     "led": LED,
     "doer": DOERS,
     "producer": PRODUCERS,
+    "provided": PROVIDERS,
     "superlative": SUPERLATIVES,
     "adverbial": SPANNED,
 }
@@ -222,6 +224,8 @@ def _in_form(sort: str, part: list[Token]) -> list[Token]:
         return _of_one(part)
     if sort == "many":
         return [token_of(words.third_person(head.raw))]
+    if sort == "infinitive":
+        return [token_of(words.without_number(head.raw))]
     if sort == "single":
         return [token_of(words.without_number(head.raw))]
     if sort == "participle":
@@ -387,6 +391,7 @@ SORTS: dict[str, Sort] = {
     "back_at": lambda tokens: tokens[0].raw in ("on", "in", "at") and SORTS["date"](tokens[1:] or tokens),
     "modal": lambda tokens: tokens[0].raw in MODAL_OR_HAVING and _is_rest(tokens),
     "beside": lambda tokens: bool(tokens[0].kind & PREPOSITION or tokens[0].raw in words.HEADS) and is_noun(tokens[1:]),
+    "acts": _alone(lambda token: token.kind & WORD and not token.kind & CAPITAL and token.raw.endswith("s")),
     "aimed": lambda tokens: (
         bool(tokens[0].kind & PREPOSITION or tokens[0].raw in ("about", "against")) and is_noun(tokens[1:])
     ),

@@ -509,6 +509,18 @@ the address of {x} is {y} = can reach {x} at {y:web} / {x} is|are available|reac
 {x} needs {y} = you|we need {y:amount_of} for {x} / {x} calls|call for {y:amount_of}
     / {x} requires|require {y:amount_of}
 {x} is retired = {x} is a|an? pensioner|retiree
+{x} has not {r} = {x} has|have not {r:rest} yet
+{x} must not {r} = {x:name} may not {r:verbal} / {x:allowed} may not {r:verbal}
+{x} does not {v:infinitive} well = {x} {v:acts} badly|poorly
+{x} has {m} {r} = {x} eats|takes {m:meal} {r:rest}
+{n} drinks {x} with {y} = {n} takes|drinks|has his|her|their {x:beverage} with {y:word}
+    / {n} takes {y:word} in his|her|their {x:beverage}
+{x} works at {y} = {x's} workplace|job is at? {y:determined}
+{x} contains no {y} = there is|are no {y:word} in {x:determined} / {x} is|are made without {y:plain}
+{x} {v:provided} {y} = you can {v:provided} {y:plain} at|in|from {x:determined}
+{x} meets {r} = there is a|an {x:word} meeting {r:rest} / {x's} meeting is|happens {r:often}
+{x} was founded in {v} = {x} has been around|going since {v:date}
+{x} has {v} people = {v:value} people belong to {x:determined}
 {r} by {v} = {r:rest} on|by|in? {v:date} at the latest
 {x} opens at {v} = {x} does not open until|before {v:value}
 {x} starts at {v} = {x} does not start|begin until|before {v:value}
@@ -519,7 +531,6 @@ the address of {x} is {y} = can reach {x} at {y:web} / {x} is|are available|reac
 {x} works nights = {x} works|has the? night shift|shifts
 {x} does not work on {d} = {x} has|have {d:date} off / {x} is off on {d:date}
 {x} has {v} pages = {x} is {v:value} pages long / {x} runs to {v:value} pages
-{x} sells {y} = you can buy|get {y:plain} at|in|from {x:determined}
 {x} costs {v} = {x:sold} is|are {v:money}
 {x} is on {v} = {x:event} happens on {v:date} / {x:event} will happen on {v:date}
 {x} listens on port {v} = {x's} port is {v:value}
@@ -534,9 +545,9 @@ you can {r} = you may {r:verbal} / may|can {r:verbal}
 {x} es {y} = {x} trabaja de|como {y:word}
 {x} was moved from {a} to {b} = {x:thing} is|happens in|on|at {b:date} instead of in|on|at? {a:date}
     / {x:thing} is|happens in|on|at {b:date} rather than in|on|at? {a:date}
-{x} does not hear well = {x} is hard of hearing / {x} hears badly|poorly / {x} has bad|poor hearing
+{x} does not hear well = {x} is hard of hearing / {x} has bad|poor hearing
     / {x's} hearing is bad|poor
-{x} does not see well = {x} sees badly|poorly / {x} has bad|poor|weak eyesight|vision
+{x} does not see well = {x} has bad|poor|weak eyesight|vision
     / {x's} eyesight|vision is bad|poor|weak
 {x} speaks fluently {y} = {x:who} speaks {y:demonym} fluently / {x's:name} {y:demonym} is fluent
 {x} speaks {y} well = {x:who} speaks good {y:demonym} / {x's:name} {y:demonym} is good
@@ -581,7 +592,7 @@ the minimum order is {v} = you? must? order at least {v:amount}
 {v} people must approve {x} = {x} needs|need|requires|require {v:value} approvals
 {x} drives a {y} = {x's:name} car is a|an {y:name}
 {x} retired {r} = {x:who} has been retired since {r:rest}
-{x} lives {r} = {x's} home is {r:beside}
+{x} lives {r} = {x's} home|flat|house|apartment is {r:beside}
 {x} starts work {r} = {x's} working|work? day|shift starts|begins {r:place}
 """
 
@@ -759,6 +770,7 @@ PRODUCERS = dict(
     """.split()
 )
 # Who is so most of all, and what nobody else is more.
+PROVIDERS = {"buy": "sells", "borrow": "lends", "hire": "rents"}
 SUPERLATIVES = dict(
     pair.split("/")[::-1]
     for pair in """
@@ -790,6 +802,7 @@ CLOSED: dict[str, frozenset[str] | dict[str, str]] = {
     "led": LED,
     "doer": DOERS,
     "producer": PRODUCERS,
+    "provided": PROVIDERS,
     "superlative": SUPERLATIVES,
     "adverbial": SPANNED,
     **DEEDS,
@@ -876,6 +889,7 @@ CLOSED |= {
             ticket tickets seat seats trip tour course lesson lessons haircut meal menu entry admission coffee beer
             bottle book books membership
         """,
+        "beverage": "tea coffee cocoa espresso cappuccino porridge",
         "transit": "bus train tram metro ferry underground subway",
         "meal": "breakfast lunch dinner brunch supper",
         "liking": "likes like liked prefers prefer preferred loves love hates hate",
