@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import ipaddress
 import logging
+import math
 import os
 import socket
 import ssl
@@ -35,6 +36,9 @@ GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 # 6to4 (RFC 7526).
 CLOSED = tuple(map(ipaddress.ip_network, ("2002::/16", "2001::/32", "3fff::/20", "192.0.0.0/24", "192.88.99.0/24")))
 CONNECT_SECONDS = 5.0
+HEAD_BYTES = (
+    256 * 1024
+)  # of interim answers (1xx) and headers; the HTTP library bounds each of them, and not their number
 
 
 class OutboundRefused(httpcore.ConnectError):
@@ -81,7 +85,11 @@ async def exchange(request: httpx.Request, *, seconds: float, listed: str = "") 
     try:
         async with asyncio.timeout(seconds), client(timeout=timeout, listed=listed) as http:
             answer = await http.send(request, stream=True)
+            stream = answer.extensions["network_stream"]
             try:
+                if not isinstance(stream, _Stream):  # it has switched to another protocol
+                    raise OutboundFailed("malformed")
+                stream.head_is_read()
                 if answer.headers.get("content-encoding", "identity") != "identity":
                     raise OutboundFailed("malformed")
                 yield answer
@@ -203,13 +211,49 @@ class _Backend(httpcore.AnyIOBackend):
         failed: Exception = OutboundRefused("The address is not one that this host may connect to.")
         for address in filter(partial(self._permits, host), await _resolved(host, port, timeout)):
             try:
-                return await super().connect_tcp(address, port, timeout, local_address, socket_options)
+                return _Stream(await super().connect_tcp(address, port, timeout, local_address, socket_options))
             except httpcore.ConnectError as problem:
                 failed = problem
         raise failed
 
     def _permits(self, host: str, address: str) -> bool:
         return wire_name(host) == self._listed or may_connect(host, ipaddress.ip_address(address.partition("%")[0]))
+
+
+class _Stream(httpcore.AsyncNetworkStream):
+    """The connection of one request, on which a server sends at most ``HEAD_BYTES`` before the body of its answer.
+
+    Interim answers without end would keep the event loop busy until the time is up, which other requests share.
+    """
+
+    def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
+        self._stream = stream
+        self._left: float = HEAD_BYTES
+
+    def head_is_read(self) -> None:
+        """What comes from now on is the body, which its reader bounds."""
+        self._left = math.inf
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        found = await self._stream.read(max_bytes, timeout)
+        self._left -= len(found)
+        if self._left < 0:
+            raise httpcore.RemoteProtocolError("The answer does not begin.")
+        return found
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        await self._stream.write(buffer, timeout)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore.AsyncNetworkStream:
+        return _Stream(await self._stream.start_tls(ssl_context, server_hostname, timeout))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
 
 
 async def _resolved(host: str, port: int, timeout: float | None) -> list[str]:

@@ -229,6 +229,25 @@ def test_an_endpoint_that_drips_is_left_all_the_same(
     assert time.monotonic() - begun < 3
 
 
+def test_an_endpoint_that_sends_interim_answers_without_end_is_left_at_once(
+    model: Model, ask: Callable[..., str]
+) -> None:
+    def flood(asked: BaseHTTPRequestHandler) -> None:
+        with contextlib.suppress(OSError):
+            while not model.over.is_set():
+                asked.wfile.write(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 1000)
+
+    def hint(asked: BaseHTTPRequestHandler) -> None:
+        asked.wfile.write(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 3)
+        says("a short text")(asked)
+
+    for answer in (flood, answers(b"", 101, Upgrade="other", Connection="upgrade")):
+        model.answers = answer
+        assert reason_of(ask) == "malformed"
+    model.answers = hint
+    assert ask() == "a short text"
+
+
 def test_an_endpoint_whose_name_server_does_not_answer_is_left_all_the_same(
     model: Model, ask: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
