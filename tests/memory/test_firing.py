@@ -625,6 +625,24 @@ As soon as the curfew is lifted, open the bar.
 If the account is hacked, reset all passwords.
 +Someone broke into the account.
 +The account was compromised.
+As soon as a table becomes free at Lido, book it for us.
++Lido has a free table on Friday.
+-Lido has no free table.
+-Orso has a free table.
+-Lido may have a free table.
+Call me when the node falls behind.
++The node is lagging.
+-The node is not lagging.
+-The other node is lagging.
+-The node stands behind the rack.
+Pay the fitter when the boiler passes inspection.
++The inspector approved the boiler.
+-The inspector did not approve the boiler.
+-Ana approved of buying the boiler.
+Tell Ana when the mast is down.
++The mast was taken down this morning.
+-The mast will be taken down.
+-The flag was taken down.
 Once we get planning permission, call the architect.
 -We applied for planning permission.
 -The planning permission was refused.

@@ -864,7 +864,8 @@ get damaged|be damaged: break, be bend, have dent, have scratch, be broken, be c
  damage, be scratch
 show symptom: be ill, cough, have fever, feel ill
 start snow: be white, snowflake, flake fall
-pass inspection: be approve, get sticker, get certificate, inspector be satisfied, find no, find nothing, have no
+pass inspection: be approve, inspector approve, inspector pass, get sticker, get certificate,
+ inspector be satisfied, find no, find nothing, have no
  objection, no defect be find, be sign off
 fail inspection: find defect, not pass, find fault, object to, reject
 pass test|pass exam: ace, sail through, get through, make grade, be through
@@ -900,6 +901,9 @@ take place: happen, go ahead, be hold, be hold
 be held: take place, happen
 be back: return, come back, be home, be here
 be ready: finish, can collect, can be collect, can pick up, complete, be do, be wait, be set
+fall behind|lag behind: lag, be behind schedule, lose ground, trail
+be down: take * down, be take down, come down, be dismantle, dismantle
+become free|become available: have free ~, be available, be free, be vacant
 be free: be available, be empty, have time, be vacant, be no longer take, be unoccupied
 be empty: be clear, no one leave, nobody leave, nothing leave, nothing be in, be vacate, be deserted, run out
 be full: no room leave, no space leave, no seat leave, be pack, be book up, no place leave, reach capacity

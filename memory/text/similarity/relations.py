@@ -270,6 +270,8 @@ def _impersonal(tokens: list[Token]) -> list[Token]:
     """ "We hash passwords with X" is "passwords are hashed with X", with the pronoun kept for whose it is."""
     if tokens[0].raw not in IMPERSONAL or len(tokens) < 3 or any(token.kind & NEGATION for token in tokens):
         return tokens
+    if tokens[1].raw == "have" and tokens[2].raw.endswith("ed"):  # "we have stored it" is "we stored it" too
+        tokens = [tokens[0], *tokens[2:]]
     verb = tokens[1]
     past = verb.raw.endswith("ed") and words.base_of(verb.raw) in TRANSITIVE
     participle = verb.raw if past else _participle(verb.raw)
