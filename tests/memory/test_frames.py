@@ -7,6 +7,26 @@ from memory.text.similarity import Statement, reconcile
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 REPLACED = """
+Card 14 on the wall: lane Doing|Card 14 on the wall: lane Done
+The runtime image is ruby:3.2-slim|The runtime image is ruby:3.3-slim
+The log folder is /var/log/crane|The log folder is /data/log/crane
+The host of the wiki is docs.alpha.internal|The host of the wiki is docs.omega.internal
+The VPN is Fjord|The VPN is Lagoon
+The download limit is 20|The download limit was raised to 50
+The maximum badge size is 2 MB|The maximum badge size was cut to 1 MB
+Vera runs the ticket office|Vera handed the ticket office over to Igor
+The canteen is managed by Vera|Igor took over the canteen from Vera
+Vera plays the flute in the trio|Vera swapped the flute for the harp
+The tenant is on the Bronze plan|The tenant upgraded from Bronze to Gold
+The gazette goes out on Mondays|The gazette was shifted from Monday to Friday
+Vera lives in Utrecht|Vera moved to Breda in autumn
+The harp is at the workshop|The harp was picked up from the workshop
+Vera is an apprentice|Vera has finished her apprenticeship
+Vera is on sick leave|Vera is back at work
+Vera is pregnant|Vera gave birth to a girl
+Vera takes aspirin|The doctor took Vera off aspirin
+Tickets for the gala are available|The gala is sold out
+The grant is undecided|The grant was refused
 Vera is a junior analyst|Vera was promoted to senior analyst
 Default timeout of the worker is 45 seconds|The worker's default timeout is 120 seconds
 Ana uses Windows 10|Ana uses Windows 11
@@ -66,6 +86,23 @@ The fee is 12 euros|After the vote, the fee rose to 15 euros
 张伟住在广州。|张伟搬到了深圳。
 """
 KEPT = """
+The table is called order_data|The table is called order_date
+An example image is ruby:3.2-slim|An example image is ruby:3.3-slim
+The ticket is INV-2024-0318|The ticket is INV-2024-0381
+The download limit is 20|The upload limit was raised to 50
+The download limit is 20|The download limit was raised by 50
+The canteen is managed by Vera|Vera handed the canteen over to Igor during her leave
+The canteen is managed by Vera|Vera handed the key of the canteen over to Igor
+Vera opened the canteen|Vera handed the canteen over to Igor
+Vera sold the canteen|Vera left the canteen
+The gazette goes out on Mondays|The magazine was shifted from Monday to Friday
+Vera lives in Utrecht|Vera wants to move to Breda in autumn
+The harp is at the workshop|The harp was picked up from the school
+The harp is at the workshop|The key of the harp was picked up from the workshop
+Vera lives in Lisbon|Vera is back from Lisbon
+Vera is in training as a pilot|Vera has finished her training as a nurse
+Vera is on parental leave|Vera is back at the hotel
+Tickets for the gala are available|The book on the gala is sold out
 Vera is a junior analyst|Vera is a senior lawyer
 Vera is a junior analyst|Ben is a senior analyst
 Vera is a junior analyst|Vera was a senior analyst

@@ -207,6 +207,11 @@ APART = {
         ("The `is` operator is slow", "The `in` operator is slow"),
         ("See L<Test2::Event>", "See L<Test2::Event::Ok>"),
     ],
+    "what is being done and what has been done": [
+        ("Task 12: state Doing", "Task 12: state Done"),
+        ("Vera is doing the dishes", "Vera has done the dishes"),
+        ("The bread is rising", "The bread has risen"),
+    ],
     "what is to be done with a thing, and whether it did": [
         ("Add: reference/x", "Update: reference/x"),
         ('The glob should not match "sub/a/b", but it did.', 'The glob should not match "sub/a/b".'),
@@ -240,6 +245,13 @@ UNRELATED = {
         ("The disk is encrypted", "The disk is full"),
         ("The library is supported", "The library is released"),
         ("There are running jobs.", "There are stopped jobs."),
+    ],
+    "one state in two words": [
+        ("The audit is in progress", "The audit is ongoing"),
+        ("The export is paused", "The export is on hold"),
+        ("Bill 12 is unpaid", "Bill 12 is outstanding"),
+        ("The bug is fixed", "The bug is resolved"),
+        ("The house is for sale", "The house is on the market"),
     ],
     "instead of what another text says": [
         ("Configure with --enable-checking=release.", "Configure instead with --with-libphobos-druntime-only=yes."),

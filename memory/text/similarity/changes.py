@@ -25,6 +25,7 @@ from memory.text.similarity.tokens import (
     COMMON,
     DIRECTION,
     END,
+    HAPPENS,
     NEGATION,
     PAST,
     PREPOSITION,
@@ -64,6 +65,8 @@ LIGHT = frozenset(
     live base work use run happen cost sit meet start open close store keep member belong part subscribe drive drink
     send serve train play study teach manage handle employ customer client rent stay provider supplier supply vendor
     tool go get contact provide see visit attend take sell hold offer
+    come goes rehearse air gather appear manager maintainer coordinator supervisor leader head responsible lead
+    maintain coordinate supervise
     """.split()
 )
 SORTS_OF_VALUE = ("plan", "tier", "day", "date", "time", "level", "version", "price", "address", "city", "office")
@@ -101,7 +104,10 @@ def _says_enough(tokens: Sequence[Token]) -> bool:
 
 
 def _sum(tokens: Sequence[Token]) -> int:
-    return sum([token.concept for token in tokens if token.kind & SAID and token.concept not in LIGHT], SALT) & BITS
+    light = [at for at, token in enumerate(tokens) if token.concept in LIGHT]
+    out = {at + 1 for at in light if tokens[at + 1 : at + 2] and tokens[at + 1].raw == "out"}  # "goes out on Mondays"
+    kept = [each.concept for at, each in enumerate(tokens) if each.kind & SAID and at not in out and at not in light]
+    return sum(kept, SALT) & BITS
 
 
 def parts_of_bag(said: Spoken) -> list[int]:
@@ -255,6 +261,7 @@ def _former(tokens: list[Token]) -> Iterator[list[Token]]:
                 tail = tokens[_after_new(raws, at) :]
                 if raw in REPLACED and any(token.kind & SAID for token in tail):
                     yield [*tokens[start:end], *tail]
+    yield from _handed(tokens, raws)
     for at in range(1, len(tokens)):
         size = 1 if tokens[at].word == "not" else 0
         size = 2 if raws[at] in INSTEAD and raws[at + 1 : at + 2] == [INSTEAD[raws[at]]] else size
@@ -270,6 +277,30 @@ def _former(tokens: list[Token]) -> Iterator[list[Token]]:
             if kept and kept[-1].kind & END and not all(tokens[place].kind & (VALUE | CAPITAL) for place in before):
                 continue  # "manager: Ben, not Ana", but not "error: expecting A instead of B"
             yield [token for token in kept if token.raw not in values.DROPPED] + after + tail
+
+
+def _handed(tokens: list[Token], raws: list[str]) -> Iterator[list[Token]]:
+    """Who had what "Ana handed X over to Ben", and what "Ben took over X from Ana": with Ana in front of X."""
+    over = next((at for at, raw in enumerate(raws) if raw in ("over", "on")), 0)
+    if not over or not WHILE.isdisjoint(raws):
+        return
+    verb = next((at for at in range(1, len(raws)) if raws[at] in HANDED), 0)
+    to = next((at for at in range(verb, len(raws)) if raws[at] == "to"), 0)
+    if 0 < verb < over < to:
+        yield [*_without_has(tokens[:verb]), *(each for at, each in enumerate(tokens) if verb < at < to and at != over)]
+    start = next((at for at in range(over, len(raws) - 1) if raws[at] == "from"), 0)
+    if raws[over - 1] in ("took", "taken") and over + 1 < start:
+        end = next((at for at in range(start + 1, len(raws)) if not tokens[at].kind & CAPITAL), len(raws))
+        yield [*tokens[start + 1 : end], *tokens[over + 1 : start]]
+
+
+def _without_has(tokens: list[Token]) -> list[Token]:
+    return [token for token in tokens if token.raw not in ("has", "have")]
+
+
+HANDED = frozenset("handed passed turned transferred".split())
+# For a time alone.
+WHILE = frozenset("while during until till temporarily for".split())
 
 
 def _after_new(raws: list[str], to: int) -> int:
@@ -305,9 +336,13 @@ def _lead(tokens: Sequence[Token], what: Against) -> str:
     return next((part.lead for part in parts_of(tokens, SAID) if part.code == what.none_of), "")
 
 
-def is_a_journey(said: Spoken) -> bool:
-    """Whether somebody went somewhere, which stays so when they have left again."""
-    return any(token.raw in WENT for token in said.tokens)
+def is_an_event(said: Spoken) -> bool:
+    """Whether somebody went somewhere, or did something, which stays so when they have left again."""
+    pairs = zip(said.tokens, said.tokens[1:], strict=False)
+    return any(token.raw in WENT for token in said.tokens) or any(
+        token.kind & HAPPENS and before.kind & (WORD | PRONOUN) and not before.kind & PREPOSITION
+        for before, token in pairs
+    )
 
 
 def _phrase(tokens: list[Token]) -> tuple[list[Token], list[Token]]:
@@ -321,11 +356,11 @@ ENDING = frozenset("stopped quit ceased finished".split())
 LEAVING = frozenset(
     """
     left quit replaced dropped abandoned resigned discontinued scrapped abolished axed ditched unsubscribed unfollowed
-    uninstalled withdrew
+    uninstalled withdrew swapped exchanged traded
     """.split()
 )
 BEEN = frozenset("was were been".split())
-REPLACED = frozenset("replaced succeeded superseded".split())
+REPLACED = frozenset("replaced succeeded superseded swapped exchanged traded".split())
 REVOKED = frozenset(
     "revoked withdrawn terminated dissolved removed lifted discontinued scrapped abolished axed".split()
 )
@@ -349,4 +384,5 @@ def _keys(rest: list[Token]) -> set[int]:
     if not any(token.kind & (WORD | CAPITAL) for token in rest) or not _says_enough(rest):
         return set()
     whole = _sum(rest)
-    return {whole, *((whole - _SORTS[token.word]) & BITS for token in rest if token.word in _SORTS)}
+    given = {(whole - _SORTS[token.word]) & BITS for token in rest if token.word in _SORTS}
+    return {whole, *(given or {(whole + sort) & BITS for sort in _SORTS.values()})}

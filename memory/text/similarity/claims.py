@@ -34,6 +34,7 @@ from memory.text.similarity.tokens import (
     PREPOSITION,
     PRONOUN,
     SAID,
+    SHOUTED,
     STATUS,
     TURN,
     UNKNOWN,
@@ -93,13 +94,17 @@ REACHED_AT = frozenset("address email e-mail phone telephone number mobile cell 
 SORTS = frozenset("money percent number date time version phone email".split())
 SALT = {name: code_of(f"claim {name}") for name in (*SORTS, "slot", "preference", "status")}
 SLOT = code_of("claimed here")
-MOST_RUNS = 6
+MOST_RUNS, MOST_IN_A_STATE = 6, 2
+# Of each a thing is in one at a time.
+FIELDS = frozenset("column lane status state stage phase priority severity owner assignee".split())
 MOST_IN_A_NAME, MOST_ASSIGNED = 4, 6
 FEWEST_NAMED = 2
-ALIKE = 0.75
+ALIKE, PARTS_ALIKE = 0.75, 0.5
 # "2026/0318" and "2026/0381", "A12" and "A21": a name of letters or strokes and digits.
 CODE = re.compile(r"(?=.*[^\W\d]|.*/)(?=.*\d)[\w/.-]{3,}")
 SHORT_STEM = 4  # letters
+# The parts of "/var/log/app" and "node:22-alpine", a word among them, and the number of a version.
+PARTED, WORDED, VERSION = re.compile(r"[/.:_-]+"), re.compile(r"[^\W\d_]{3,}"), re.compile(r"v?\d{1,3}")
 DIGITS = "0123456789"
 WHEN = frozenset("last this yesterday today recently lately".split())
 CHANGED = values.CHANGES | values.MOVES | values.PROGRESS | values.NOW
@@ -124,7 +129,8 @@ INDEFINITE = frozenset("a an some any every each this that these those one anoth
 # Of what is so there may be several.
 SHARED = frozenset(
     """
-    official supported accepted available allowed approved spoken certified recognised recognized common typical
+    official example sample failing supported accepted available allowed approved spoken certified recognised
+    recognized common typical
     possible valid working permitted offered usual known popular amtliche offizielle oficial officielle urzędowym
     """.split()
 )
@@ -158,6 +164,15 @@ class Slot:
     end: int
     explicit: bool
     sort: str
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The words of the value; of a state, one name for all that say the same."""
+        part = self.tokens[self.start : self.end]
+        phrase = " ".join(token.raw for token in part[part[0].raw in ARTICLES :])
+        if self.kind == "status" and phrase in values.SAME_STATE:
+            return (values.SAME_STATE[phrase],)
+        return tuple(token.word.casefold().removeprefix("as written ") for token in said_tokens(self))
 
 
 def preferred(said: Spoken, raws: set[str]) -> Slot | None:
@@ -368,12 +383,23 @@ def assigned(said: Spoken, raws: set[str]) -> Slot | None:
     start = at + 1
     name = tokens[:at] if tokens[at].raw == "=" else tokens[:start]
     value = tokens[start:]
+    if value and value[0].raw in FIELDS and tokens[at].raw != "=" and _is_of_a_thing(name):
+        start, value = start + 1, value[1:]  # "card 51: column Doing"
+        if 0 < len(value) <= MOST_IN_A_STATE and all(token.kind & WORD for token in value):
+            return Slot("slot", "value", tokens, start, len(tokens), explicit=True, sort="assigned field")
+        return None
     named = 0 < len(name) <= MOST_ASSIGNED and all(token.kind & (WORD | VALUE | PREPOSITION) for token in name)
     if not named or len(value) != 1 or not NO_ASSIGNMENT.isdisjoint(raws) or "http" in name[0].raw:
         return None
     if tokens[at].raw != "=" and (not value[0].mask or name[0].raw in values.PROGRESS):  # "fixed in version: 3.2"
         return None
     return Slot("slot", "value", tokens, start, len(tokens), explicit=True, sort=f"assigned {value[0].mask}")
+
+
+def _is_of_a_thing(name: list[Token]) -> bool:
+    """Whether a thing of its own is named there: by a number, a name or an article."""
+    known = name[0].raw in DEFINITE or any(token.kind & CAPITAL for token in name[1:])
+    return bool(name) and (known or any(token.kind & VALUE for token in name))
 
 
 # No subject: "nie podano" ("was not given") says nothing of what it is about.
@@ -460,7 +486,7 @@ def _is_definite(tokens: list[Token]) -> bool:
         return False
     last = nouns[-1]
     if (
-        last.kind & CAPITAL
+        last.kind & (CAPITAL | SHOUTED) == CAPITAL
         and last.raw not in values.ATTRIBUTES
         and tokens[0].raw not in OTHER_ARTICLES
         and last is not tokens[0]
@@ -487,7 +513,7 @@ def _is_named(tokens: list[Token]) -> bool:
         return False
     words = [token for token in said if token.kind & WORD]
     codes = [token for token in said if token.kind & VALUE and not token.mask]
-    return bool(words or codes) and all(token.kind & (CAPITAL | UNKNOWN) for token in words)
+    return bool(words or codes) and all(token.kind & (CAPITAL | UNKNOWN) or "." in token.raw for token in words)
 
 
 def _end_of_place(tokens: list[Token], start: int) -> int:
@@ -521,8 +547,8 @@ def claims_of(said: Spoken) -> list[Claim]:
     raws = {token.raw for token in tokens}
     if not IN_ADDITION.isdisjoint(raws) or ("to" in raws and "be" in raws and _was_to_be(tokens)):
         return []
-    if raws & WHEN and raws & CHANGED:
-        said = Spoken(_without_when(tokens), kinds)
+    if raws & CHANGED:
+        said = Spoken(without_when(tokens), kinds)
         tokens = said.tokens
     found: list[Claim] = []
     if kinds & MASKED and not (kinds & HAPPENS and happened(tokens)):
@@ -533,7 +559,7 @@ def claims_of(said: Spoken) -> list[Claim]:
         (TURN, turned),
         (TURN, defined),
         (VALUE | CAPITAL, final),
-        (VALUE, assigned),
+        (VALUE | CAPITAL, assigned),
     ):
         slot = claims(said, raws) if kinds & bit else None
         if slot:
@@ -555,12 +581,23 @@ def _was_to_be(tokens: list[Token]) -> bool:
     return any(raws[at] == "to" and raws[at + 1] == "be" and raws[at - 1] in BEEN for at in range(1, len(raws) - 1))
 
 
-def _without_when(tokens: list[Token]) -> list[Token]:
-    """Without "yesterday", "last month" and the like at the end, which say when something changed."""
+def without_when(tokens: list[Token]) -> list[Token]:
+    """Without "yesterday", "last month", "in spring" and the like at the end, which say when something changed."""
     end = len(tokens)
-    if tokens[end - 1].raw in values.PERIODS and end > 1 and tokens[end - 2].raw in ("last", "this"):
+    if end > 2 and tokens[end - 2].raw in ("last", "this") and (_is_a_period(tokens[-1]) or tokens[-1].mask == "date"):
+        return tokens[: end - 2]
+    in_time = end > MOST_IN_A_NAME and tokens[end - 2].raw in ("in", "on") and tokens[end - 3].kind & (CAPITAL | WORD)
+    if in_time and (tokens[-1].raw in SEASONS or tokens[-1].mask == "date") and "to" in [each.raw for each in tokens]:
         return tokens[: end - 2]
     return tokens[: end - 1] if tokens[end - 1].raw in WHEN else tokens
+
+
+def _is_a_period(token: Token) -> bool:
+    return token.raw in values.PERIODS or token.raw in SEASONS or token.raw in PARTS_OF_DAY
+
+
+SEASONS = frozenset("spring summer autumn winter fall".split())
+PARTS_OF_DAY = frozenset("morning afternoon evening".split())
 
 
 def _denies(tokens: list[Token]) -> bool:
@@ -575,14 +612,14 @@ def _leaf(leaf: Leaf) -> Claim:
 def _claim(tokens: list[Token], slot: Slot) -> Claim:
     rest = _marked(slot.tokens, slot.start, slot.end, "")
     key = (_key(rest) + salt_of(slot.sort) + SALT[slot.kind]) & BITS
-    said = tuple(token.word.casefold().removeprefix("as written ") for token in said_tokens(slot))
-    return Claim(key, slot.why, said, rest, slot.explicit, slot.sort)
+    return Claim(key, slot.why, slot.values, rest, slot.explicit, slot.sort)
 
 
 def spelled_nearly_alike(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Whether the two names may be one, of which one is mistyped, or two that are easily taken for each other."""
     a, b = " ".join(one), " ".join(other)
-    return not any(map(str.isdigit, a + b)) and SequenceMatcher(None, a, b, autojunk=False).ratio() > ALIKE
+    parts = _parts_apart(a, b)
+    return not any(map(str.isdigit, a + b)) and _ratio(a, b) > ALIKE and _ratio(*parts) > PARTS_ALIKE
 
 
 def coded_nearly_alike(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
@@ -590,12 +627,26 @@ def coded_nearly_alike(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     a, b = ("".join(each).removeprefix("as written ") for each in (one, other))
     if a.casefold() == b.casefold():
         return True
+    parts = _parts_apart(a, b)
+    if all(VERSION.fullmatch(part) for part in parts) and WORDED.search(a):
+        return False  # another version
     if any(map(str.isdigit, one)) or not (CODE.fullmatch(a) and CODE.fullmatch(b)):
         return False
     stems = a.rstrip(DIGITS), b.rstrip(DIGITS)
     apart = [pair for pair in zip(a, b, strict=False) if pair[0] != pair[1]]
     swapped = len(apart) == 2 and apart[0] == apart[1][::-1]
     return (len(a) == len(b) and (swapped or len(apart) == 1)) or (stems[0] == stems[1] and len(stems[0]) > SHORT_STEM)
+
+
+def _ratio(a: str, b: str) -> float:
+    return SequenceMatcher(None, a, b, autojunk=False).ratio()
+
+
+def _parts_apart(a: str, b: str) -> tuple[str, str]:
+    """The one part of two paths, addresses or tags in which they differ: "var" and "data"; else the whole of both."""
+    parts = [PARTED.split(each) for each in (a, b)]
+    apart = [pair for pair in zip(*parts, strict=False) if pair[0] != pair[1]]
+    return apart[0] if len(parts[0]) == len(parts[1]) > 1 == len(apart) else (a, b)
 
 
 def said_tokens(slot: Slot) -> list[Token]:

@@ -146,7 +146,8 @@ def _differ_in_one_form(one: Sequence[Token], other: Sequence[Token]) -> bool:
     if len(a) != len(b):
         return False
     apart = [pair for pair in zip(a, b, strict=True) if pair[0].code != pair[1].code]
-    if len(apart) != 1 or not words.of_one_lemma(*(token.raw for token in apart[0])):
+    raws = [token.raw for pair in apart for token in pair]
+    if len(apart) != 1 or not (words.of_one_lemma(*raws) or words.differ_in_aspect(*raws)):
         return False
     alike = (_is_of_any, _goes_on, _is_liked)
     return not (_agree_in_number(*apart[0]) or any(rule(*apart[0], one, other) for rule in alike))
@@ -515,7 +516,8 @@ def topics_of(said: Spoken) -> list[Claim]:
             rest = [*slot.tokens[: slot.start], *_until_tail(slot.tokens[slot.end - 1 :], taken=taken)[1:]]
             cut = len(rest) + slot.end - slot.start < len(slot.tokens)
             ends = any(token.kind & AND for token in slot.tokens[slot.end - 1 :])
-            found += topic(rest, given, f"status {slot.sort}", "value", explicit=True, is_part=cut and ends)
+            states = topic(rest, given, f"status {slot.sort}", "value", explicit=True, is_part=cut and ends)
+            found += [replace(state, values=slot.values) for state in states]
     over = said.kinds & PAST and MARKING.isdisjoint(raws)
     if over or (said.kinds & HAPPENS and happened([token for token in tokens if token.raw != "got"])):
         return found

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from memory.text.similarity import values
 from memory.text.similarity.changes import Against, against, bag_of, parts_of_bag
-from memory.text.similarity.claims import Claim, claims_of, names_a_thing
+from memory.text.similarity.claims import Claim, claims_of, names_a_thing, without_when
 from memory.text.similarity.frames import framed
 from memory.text.similarity.gist import gist_of, is_under_way, topics_of
 from memory.text.similarity.ordering import same_order
@@ -89,7 +89,7 @@ def agree(a: Spoken, b: Spoken) -> bool:
 def consequences(said: Spoken) -> Iterator[Spoken]:
     """What follows from the change that it tells of, each as a statement of its own."""
     if said.kinds & WORDED and not said.strict and not said.kinds & ASKS:
-        for tokens in implied(said.tokens):
+        for tokens in implied(without_when(said.tokens)):
             yield Spoken(tokens, reduce(or_, [token.kind for token in tokens], 0))
 
 

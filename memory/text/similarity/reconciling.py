@@ -12,7 +12,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.text.similarity.changes import Against, is_a_journey, opposite
+from memory.text.similarity.changes import Against, is_an_event, opposite
 from memory.text.similarity.claims import NAMED, Claim, coded_nearly_alike, spelled_nearly_alike
 from memory.text.similarity.gist import MARKING, agree_in_gist, on_one_topic
 from memory.text.similarity.reading import (
@@ -31,7 +31,7 @@ from memory.text.similarity.reading import (
 from memory.text.similarity.statements import Spoken
 from memory.text.similarity.tokens import BITS, Token
 
-METHOD = "words-20"
+METHOD = "words-21"
 # How many places a statement is held against, how many orders stand for one, and how many statements fit nowhere.
 MOST_COMPARED = 64
 MOST_AGREED = 16
@@ -323,7 +323,7 @@ class _Work:
             return False
         if what.denied and not opposite(what, reading.spoken[other]):
             return False
-        if is_a_journey(reading.spoken[other]):
+        if not what.denied and is_an_event(reading.spoken[other]):
             return False
         self.left[older] = False
         self.superseded[older] = (newer, "negation" if what.denied else "value")

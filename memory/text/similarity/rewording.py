@@ -371,7 +371,7 @@ SORTS: dict[str, Sort] = {
     "web": _alone(lambda token: "." in token.raw and not token.kind & VALUE),
     "tool": lambda tokens: is_name(tokens) or (len(tokens) == 1 and bool(tokens[0].kind & VALUE)),
     **{sort: _ending_in(sort) for sort in ("unit", "field", "meter", "means", "payment", "probation", "contract")},
-    **{sort: _ending_in(sort) for sort in ("entitled", "venue", "credential", "priced", "sold", "machine")},
+    **{sort: _ending_in(sort) for sort in ("entitled", "venue", "credential", "priced", "sold", "machine", "trained")},
     "alone": lambda tokens: _is_phrase(tokens) and not any(token.raw == "than" for token in tokens),
     "generic": lambda tokens: (
         bool(tokens[0].kind & COMMON)
@@ -407,6 +407,7 @@ SORTS: dict[str, Sort] = {
         tokens[0].raw in KNOWN and _is_plain(tokens) and not any(token.raw in PARTLY for token in tokens)
     ),
     "building": lambda tokens: is_noun(tokens) and tokens[-1].raw in BUILDINGS,
+    "leave": lambda tokens: is_noun(tokens) and tokens[-1].raw in CLOSED["leave"] and tokens[0].raw not in KNOWN,
     "school": lambda tokens: is_name(tokens) and tokens[-1].raw in SCHOOLS,
     "object": _is_phrase,
     "subject": lambda tokens: (

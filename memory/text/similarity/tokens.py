@@ -112,7 +112,8 @@ CENTS = patterns.late(r"(?<=\d)\.0+(?=$|[kmb]$)")
 # A chunk that is compared as it is written: a path, a flag, a pattern with stars. Case and each sign count.
 AS_WRITTEN = patterns.late(
     r"\*+|--?[a-z][\w\-]*(?:=\S*)?|(?:~|\.{1,2})?/[\w.~\-*][^\s]*|[^\s]*\\[^\s]*|[^\s/]+/[^\s/]+/[^\s]*|[^\s]*\*[^\s]*"
-    r"|[^\s]*\w::\w[^\s]*|[a-z][a-z+\-]*/\d+",
+    r"|[^\s]*\w::\w[^\s]*|[a-z][a-z+\-]*/\d+"
+    r"|[a-z][\w./\-]*:\d[\d.]*-[a-z][\w.\-]*",  # "node:20-alpine"
     re.IGNORECASE,
 )
 EXACT_SIGNS = frozenset("/\\*-")

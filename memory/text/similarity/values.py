@@ -237,7 +237,8 @@ CHANGES = frozenset(
     dropped risen rose fell adjusted revised extended shortened upgraded downgraded migrated relocated transferred
     grew cut grown shrunk doubled pushed brought forward modified upped bumped slashed hiked climbed jumped sank
     rises scaled expanded trimmed slipped renewed halved tripled reassigned prolonged promoted trasladó advanced
-    delayed swapped tightened loosened relaxed lengthened widened narrowed stretched heightened
+    delayed swapped shifted redirected rerouted tightened loosened relaxed lengthened widened narrowed stretched
+    heightened
     geändert erhöht gesenkt verschoben verlängert verkürzt verlegt gestiegen gesunken angehoben
     reduziert cambió cambiado subió subido bajó bajado aumentó aumentado aplazó aplazado pasó adelantado prolongado
     changé augmenté baissé reporté déplacé avancé passé prolongé reportée décalé décalée avancée déplacée augmentée
@@ -381,7 +382,8 @@ STATUSES = {
             flooded, without power, back on, switched on, switched off, turned on, turned off, plugged in,
             unplugged, charging, jammed, unjammed, clogged, unclogged, blocked up, boarded up, fenced off,
             cordoned off, snowed in, iced over, sown, planted, harvested, felled, defrosting, defrosted,
-            thawed, stable, unstable, offen, geschlossen, erledigt, aktiv, inaktiv, bezahlt, unbezahlt,
+            thawed, stable, unstable, undecided, decided, activated, reactivated, deactivated, offen, geschlossen,
+            erledigt, aktiv, inaktiv, bezahlt, unbezahlt,
             storniert, geliefert, versandt, bestellt, repariert, freigegeben, angenommen, aufgehoben,
             kaputt, in ordnung, in arbeit, in prüfung, reparado, reparada, averiado, averiada, en curso, en
             revisión, approuvé, approuvée, rejeté, rejetée, envoyé, envoyée, résolu, résolue, réparé,
@@ -438,6 +440,40 @@ STATUSES = {
     }.items()
     for phrase in " ".join(phrases.split()).split(", ")
 }
+# States that are one in other words: neither replaces the other.
+SAME_STATE = {
+    phrase: names.split(", ")[0].strip()
+    for names in """
+        in progress, under way, underway, ongoing, still ongoing
+        paused, on hold
+        done, finished, completed, complete, concluded
+        free, available
+        vacant, empty
+        down, offline
+        up, online, live, launched, up and running
+        published, released
+        unpaid, outstanding, not paid
+        paid, settled, cleared
+        pending, waiting
+        fixed, resolved, repaired
+        on leave, on vacation
+        broken, out of order, broken down
+        rejected, denied, declined, refused, turned down
+        filled, taken, occupied
+        booked, reserved
+        on, enabled, active, switched on, turned on
+        off, disabled, inactive, switched off, turned off
+        for sale, on the market
+        sold out, gone, out of stock
+        cancelled, canceled, called off
+        shipped, dispatched, sent
+        accepted, approved
+        urgent, critical
+        moderate, medium
+        required, mandatory
+    """.strip().splitlines()
+    for phrase in names.strip().split(", ")
+}
 # Steps that something takes once and that stay: "was shipped" says how it is.
 PROGRESS = frozenset(
     """
@@ -493,7 +529,8 @@ REPLACING = (
     | frozenset(
         """
         superseded succeeded instead rather not switched upgraded downgraded stopped quit ceased finished left
-        replaced dropped abandoned handed passed went resigned revoked withdrawn terminated dissolved removed lifted
+        replaced dropped abandoned handed passed took taken turned exchanged traded went resigned revoked withdrawn
+        terminated dissolved removed lifted
         discontinued scrapped abolished axed ditched unsubscribed unfollowed uninstalled withdrew fired dismissed sacked
         expelled discharged laid
         mehr ya plus już

@@ -11,7 +11,7 @@ the verb itself with that one.
 
 from dataclasses import dataclass
 
-from memory.text.similarity.values import DEMONYMS
+from memory.text.similarity.values import CHANGES, DEMONYMS
 from memory.text.similarity.words import NEGATIONS, STOP
 
 # Looked for before set phrases are: "is required to" is "must" elsewhere. Of ``~`` lines either may be ``a``.
@@ -620,6 +620,34 @@ IMPLIED = """
 {x's} room is now on {y} = {x} was|has been? moved to a|the room on {y}
 {x's} school is now {y} = {x} transferred|moved|switched to {y:school}
     / {x} transferred|moved|switched to {y:school} {r:place}
+a {x} is now up to {v} = the? maximum {x:plain} size? was? has? been? {c:changed} to {v:value}
+    / the? {x:word} limit was? has? been? {c:changed} to {v:value} / the? {x:word} limit is now {v:value}
+    / the? maximum {x:plain} size? is now {v:value}
+{x} is no longer in {y} = {x} was|were|has|have been? {f:fetched} up? from {y} / {x} has? came|come back from {y}
+    / {x} is|are back from {y} / {x} has? returned from {y} / {x} has? moved|checked out of {y}
+{x} is no longer in training = {x} has? finished|completed {t:trained}
+    / {x} has? finished|completed his|her|their|the {t:trained}
+{x} is no longer an apprentice = {x} has? finished|completed {t:trained}
+    / {x} has? finished|completed his|her|their|the {t:trained}
+{x} is no longer a trainee = {x} has? finished|completed {t:trained}
+    / {x} has? finished|completed his|her|their|the {t:trained}
+{x} is no longer in university = {x} has? graduated / {x} has? graduated from {y:rest}
+{x} is no longer a student = {x} has? graduated / {x} has? graduated from {y:rest}
+{x} is no longer pregnant = {x} has? gave|given birth / {x} has? gave|given birth {y:rest}
+    / {x} has? had her|a|the baby / {x} has? had her|a|the baby {y:rest}
+{x} is no longer expecting {y} = {x} has? gave|given birth to {y}
+{x} is no longer on {l} = {x} is back from his|her|their|the {l:leave} / {x} is back from {l:leave}
+    / {x} has? returned from his|her|their|the {l:leave} / {x} has? returned from {l:leave}
+{x} is no longer on parental leave = {x} is back at|to work / {x} has? returned to work
+{x} is no longer on maternity leave = {x} is back at|to work / {x} has? returned to work
+{x} is no longer on sick leave = {x} is back at|to work / {x} has? returned to work
+{x} is no longer on vacation = {x} is back in|at|to work|office / {x} has? returned to work
+{x} is no longer on leave = {x} is back at|to work / {x} has? returned to work
+{x} is no longer applying to {y} = {x} was? has? been? {a:decided} at|by|to {y:name}
+tickets for {x} are now sold out = {x:determined} is sold out
+{x} no longer takes {y} = {d:definite} has? took|taken {x} off {y}
+    / {d:definite} has? took|taken {x} off {y} and {r:rest}
+    / {x} was? has? been? taken off {y}
 {x} no longer dates {y} = {x} split|broke up with {y:name} / {x} split|broke up with {y:name} {r:rest}
 {x} is now signed = both|all parties have signed {x}
 {x} is now accepted = {b:definite} has|have accepted {x}
@@ -823,6 +851,11 @@ CLOSED |= {
             paid sells sell sold hands hand handed brings bring brought owes owe owed grants grant granted tells
             tell told promises promise promised lends lend lent issues issue issued
         """,
+        "changed": " ".join(sorted(CHANGES - {"brought", "forward"})),
+        "trained": "apprenticeship training traineeship internship",
+        "leave": "leave vacation vacations holiday holidays sabbatical",
+        "fetched": "picked collected fetched retrieved removed released discharged recovered",
+        "decided": "admitted accepted rejected refused declined",
         "placing": "place places placed",
         "making": "make makes made",
         "doing": "do does did perform performs performed conduct conducts conducted undertake undertakes",

@@ -14,7 +14,7 @@ from rs_bpe.bpe import openai
 STOP = frozenset(
     """
     a an the this that these those there it its itself
-    is are am was were be been being has have had having do does did doing done
+    is are am was were be been being has have had having do does did
     of to in on at for by with as into onto upon within via per and & plus
        godziny godzinie godz
     which who whom whose where teh hte adn taht thsi wiht
@@ -2099,6 +2099,12 @@ def concept(word: str, *, is_name: bool = False) -> str:
 def of_one_lemma(one: str, other: str) -> bool:
     """Whether the two are forms of one word, or of one family; synonyms are not."""
     return any(of.get(_lemma(one), _lemma(one)) == of.get(_lemma(other), _lemma(other)) for of in ({}, _FAMILY))
+
+
+def differ_in_aspect(one: str, other: str) -> bool:
+    """Whether the one says that something goes on, and the other that it has been done: "rising", "risen"."""
+    endings = {CANONICAL.get(word, "").partition("+")[2] for word in (one, other)}
+    return endings == {"ing", "ed"}
 
 
 VOWELS = frozenset("aeiouy")
