@@ -7,6 +7,26 @@ from memory.text.similarity import Statement, reconcile
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 REPLACED = """
+The fence is being painted|The fence has been painted
+The trail is marked|The trail is unmarked
+The lake is unguarded|The lake is guarded
+The beans grow in bed 3|The beans were transplanted from bed 3 to the polytunnel
+The horses graze on the upper meadow|The horses were driven from the upper meadow to the lower one
+Vera conducts the choir|Igor conducts the choir
+Vera edits the gazette|Igor now edits the gazette
+El jefe de compras es Luis|La jefa de compras es Carmen
+Der Leiter der Bibliothek ist Herr Roth|Die Leiterin der Bibliothek ist Frau Simon
+Unser Hausarzt ist Dr. Klein|Unsere Hausärztin ist Dr. Brand
+Den Vorsitz im Verein hat Frau Roth|Den Vorsitz im Verein hat Herr Simon
+Dyrektorem szkoły jest Adam|Dyrektorką szkoły jest Ewa
+Die Probe ist am 4. Mai|Die Probe wurde auf den 11. Mai verschoben
+仓库的负责人是王强。|仓库的负责人是李娜。
+无线密码是tulip。|无线密码是maple。
+考试定在周三。|考试改到了周五。
+The dog sleeps in the kitchen|Since the renovation the dog sleeps in the hallway instead
+The greenhouse is heated with gas|The greenhouse is now heated with wood
+The copy job runs hourly|The copy job now runs daily
+The wedding is in Siena|Change of plan: the wedding will be in Verona
 Card 14 on the wall: lane Doing|Card 14 on the wall: lane Done
 The runtime image is ruby:3.2-slim|The runtime image is ruby:3.3-slim
 The log folder is /var/log/crane|The log folder is /data/log/crane
@@ -67,6 +87,7 @@ The current theme is pirates|The current theme is space travel
 Der Beitrag beträgt 12 Euro|Der Beitrag wurde auf 15 Euro erhöht
 La clase es el lunes|La clase se aplazó al viernes
 店长是王强。|店长换成了李娜。
+店长是王强。|店长是李娜。
 包裹还没有寄出。|包裹已经寄出了。
 The boat to Sark leaves from pier 2|The boat to Sark leaves from pier 5
 Remaining days of leave of Ana: 9|Remaining days of leave of Ana: 6
@@ -86,6 +107,28 @@ The fee is 12 euros|After the vote, the fee rose to 15 euros
 张伟住在广州。|张伟搬到了深圳。
 """
 KEPT = """
+The fence is being painted|The gate has been painted
+The fence is being painted|The fence was painted in 2019
+The trail is marked|The path is unmarked
+The beans grow in bed 4|The beans were transplanted from bed 3 to the polytunnel
+The beans were sown in bed 3|The beans were transplanted from bed 3 to the polytunnel
+The file is in the inbox|The file was copied from the inbox to the archive
+The shop opens on Mondays|The shop was closed from Monday to Friday
+Vera writes the newsletter|Igor writes the newsletter
+Vera conducts the choir|Igor conducts interviews
+Vera conducts the choir on Mondays|Igor conducts the choir on Fridays
+El hermano de Ana es Luis|La hermana de Ana es Pilar
+El director de ventas es Luis|La directora de compras es Carmen
+Die Leitung der Kita hat Frau Roth|Die Leitung der Schule hat Herr Simon
+Die Leitung der Kita hat Frau Roth gelobt|Die Leitung der Kita hat Herr Simon gelobt
+Die Karten hat Frau Roth|Die Karten hat Herr Simon
+他的朋友是王强。|他的朋友是李娜。
+他以为经理是王强。|他以为经理是李娜。
+The dog sleeps in the kitchen|The cat now sleeps in the hallway
+The dog is in the kitchen|The dog now sleeps in the hallway
+The copy job runs hourly|The copy job runs daily
+The house is heated with gas|The house is now painted with oil
+Ana goes by train|Ana goes by car
 The table is called order_data|The table is called order_date
 An example image is ruby:3.2-slim|An example image is ruby:3.3-slim
 The ticket is INV-2024-0318|The ticket is INV-2024-0381
@@ -172,7 +215,6 @@ The crate is in Rotterdam|The crane is in Antwerp
 The board raised the fee to 12 euros|The board raised the deposit to 15 euros
 The next tram leaves at 8:05|The next train leaves at 8:25
 The limit is 3 bags|Ana raised her limit to 4 bags
-店长是王强。|店长是李娜。
 The choir is in the chapel|After the break the choir is in the library
 The theme of the party is pirates|After dinner the theme of the party is jazz
 千万不要迟到|10000000不要迟到

@@ -532,7 +532,6 @@ Noor lives in Rome|Noor moved to plan B
 The contract is unsigned|Only Noor has signed the contract
 The film is in the archive|The film was made in Rome
 Noor has an office in Cork|Noor has an office in Derry
-The kitchen is being painted|The kitchen has been painted
 Noor left Cork on Monday|Noor left for Cork on Monday
 It costs 40 euros to ship the crate|It costs 40 euros to store the crate
 Zeta pays by card|Zeta pays by noon
@@ -637,6 +636,7 @@ The table's length is 90 cm folded|The table's length is 160 cm unfolded
 """
 NOW = """
 The elevator is working|The elevator is not working
+The kitchen is being painted|The kitchen has been painted
 The heating does not work|The heating works
 Noor drives|Noor does not drive
 The hotel accepts pets|The hotel no longer accepts pets

@@ -38,13 +38,13 @@ from memory.text.similarity.tokens import (
     code_of,
     word_token,
 )
-from memory.text.similarity.words import MODALS, TIMES, third_person
+from memory.text.similarity.words import MODALS, PARTICIPLES, TIMES, is_undone, third_person
 
 DENIALS = frozenset({"not", "no", "never"})
 DO = frozenset(("do", "does"))
 # With a negation these say when it began to hold, or nothing.
 BESIDE = frozenset("longer anymore yet any ever either".split())
-SALT, BEGUN = code_of("bag"), code_of("bag of a beginning")
+SALT, BEGUN, VERBLESS = code_of("bag"), code_of("bag of a beginning"), code_of("bag without its verb")
 MOST_PARTS = 3
 # "No longer" in English, German, Spanish, French and Polish, in whatever order and distance.
 OVER = tuple(
@@ -127,7 +127,21 @@ def parts_of_bag(said: Spoken) -> list[int]:
             found.append(total & BITS)
         if token.kind & SAID and token.concept not in LIGHT:
             total, count = total + token.concept, count + bool(token.concept)
-    return found[:MOST_PARTS]
+    verb = _verb(said.tokens)
+    rest = [*said.tokens[:verb], *said.tokens[verb + 1 :]]
+    return found[:MOST_PARTS] + ([(_sum(rest) + VERBLESS - SALT) & BITS] if verb and _says_enough(rest) else [])
+
+
+def _verb(tokens: list[Token]) -> int:
+    """The place of a verb in the present behind its subject, in front of a preposition: "grow" in "beans grow in"."""
+    for at, (before, token, follows) in enumerate(zip(tokens, tokens[1:], tokens[2:], strict=False), 1):
+        if token.kind & (PREPOSITION | PAST | HAPPENS | BREAKING) or before.kind & PREPOSITION:
+            return 0
+        ends = [each.raw.endswith("s") and not each.raw.endswith("ss") for each in (before, token)]
+        plain = token.kind & (WORD | CAPITAL | VALUE) == WORD and before.kind & (WORD | PRONOUN)
+        if plain and ends[0] != ends[1] and follows.kind & (PREPOSITION | VALUE):
+            return at
+    return 0
 
 
 def against(said: Spoken) -> list[Against]:
@@ -150,10 +164,13 @@ def against(said: Spoken) -> list[Against]:
     elif raws >= FORBIDDEN and not said.kinds & (NEGATION | PAST) and not raws & values.CONDITIONAL:
         rest = [token for token in said.tokens if token.raw not in FORBIDDEN]
         found += [Against((_sum(rest),), True, tuple(rest))] if any(token.kind & WORD for token in rest) else []
-    if said.kinds & (REPLACES | NEGATION):
+    elif said.kinds & REPLACES and not said.kinds & PAST and not raws & values.CONDITIONAL:
+        found += _undone(said.tokens)
+    if said.kinds & (REPLACES | NEGATION) or "from" in raws:
         for rest in _former(without_time(said.tokens)):
             keys = _keys(rest)
             begun = {(key + BEGUN - SALT) & BITS for key in keys} if (ENDING | REPLACED) & raws else set()
+            begun |= {(key + VERBLESS - SALT) & BITS for key in keys} if "from" in raws else set()
             found.append(Against(tuple(sorted(keys | begun)), False, tuple(rest)))
     return found
 
@@ -191,6 +208,16 @@ def _denied(tokens: list[Token]) -> list[Against]:
     return [Against((_sum(each),), True, tuple(each), none_of=none_of) for each in forms]
 
 
+def _undone(tokens: list[Token]) -> list[Against]:
+    """ "Is unmaintained" denies that it is maintained."""
+    at = next((at for at in range(1, len(tokens)) if is_undone(tokens[at].raw)), 0)
+    if not at or tokens[at - 1].raw not in values.COPULAS or sum(bool(token.kind & REPLACES) for token in tokens) > 1:
+        return []
+    done = word_token(tokens[at].raw[2:]).with_kind(tokens[at].kind & BREAKING)
+    rest = (*tokens[:at], done, *tokens[at + 1 :])
+    return [Against((_sum(rest),), True, rest)]
+
+
 def _is_a_heading(tokens: list[Token]) -> bool:
     """Whether it names things that somebody does something to, as "things I don't want to see" does."""
     first, second = (*tokens, tokens[-1])[:2]
@@ -216,7 +243,7 @@ def _former(tokens: list[Token]) -> Iterator[list[Token]]:
     """The statement as it was: "changed from A to B" with A, "B instead of A" and "B, not A" with A for B,
     "X was revoked" with X."""
     raws = [token.raw for token in tokens]
-    changed = next((at for at, raw in enumerate(raws) if raw in MOVED), 0)
+    changed = next((at for at, raw in enumerate(raws) if raw in MOVED or (at and _is_moved(raws, at))), 0)
     if changed and "from" in raws[changed:]:
         start = raws.index("from", changed) + 1
         end = next(
@@ -277,6 +304,21 @@ def _former(tokens: list[Token]) -> Iterator[list[Token]]:
             if kept and kept[-1].kind & END and not all(tokens[place].kind & (VALUE | CAPITAL) for place in before):
                 continue  # "manager: Ben, not Ana", but not "error: expecting A instead of B"
             yield [token for token in kept if token.raw not in values.DROPPED] + after + tail
+
+
+def _is_moved(raws: list[str], at: int) -> bool:
+    """Whether a thing is elsewhere since: "was transplanted", of which no copy is left, as of what was translated."""
+    done = raws[at].endswith("ed") or raws[at] in PARTICIPLES
+    return done and raws[at - 1] in BEEN and raws[at] not in LEAVING_A_COPY
+
+
+LEAVING_A_COPY = frozenset(
+    """
+    translated converted copied exported imported forwarded delivered invited quoted cited called phoned mailed emailed
+    measured raised timed asked needed used required tested promised offered sent taken read known seen told brought
+    taught bought flown
+    """.split()
+)
 
 
 def _handed(tokens: list[Token], raws: list[str]) -> Iterator[list[Token]]:

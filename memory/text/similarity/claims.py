@@ -43,6 +43,7 @@ from memory.text.similarity.tokens import (
     Token,
     code_of,
     salt_of,
+    word_token,
 )
 from memory.text.similarity.words import PARTICIPLES
 
@@ -61,7 +62,7 @@ MOVABLE = frozenset(
     vessel plane trailer bike bicycle ladder laptop tablet projector key keys van forklift drone courier
     """.split()
 )
-OFFICES = frozenset("office headquarters warehouse address location store shop".split())
+HOUSES = frozenset("office headquarters warehouse address location store shop".split())
 # The phrases for a state by their first word and their second, "" where there is one alone; the longest first.
 STARTING: dict[str, dict[str, list[list[str]]]] = {}
 MOVING = values.ATTRIBUTES | values.MOVES | values.LIVES
@@ -164,14 +165,12 @@ class Slot:
     end: int
     explicit: bool
     sort: str
+    state: str = ""  # one name for all that say the same
 
     @property
     def values(self) -> tuple[str, ...]:
-        """The words of the value; of a state, one name for all that say the same."""
-        part = self.tokens[self.start : self.end]
-        phrase = " ".join(token.raw for token in part[part[0].raw in ARTICLES :])
-        if self.kind == "status" and phrase in values.SAME_STATE:
-            return (values.SAME_STATE[phrase],)
+        if self.state:
+            return (self.state,)
         return tuple(token.word.casefold().removeprefix("as written ") for token in said_tokens(self))
 
 
@@ -221,10 +220,34 @@ def status(said: Spoken, raws: set[str]) -> Slot | None:
     start = at
     while start and tokens[start - 1].raw in ARTICLES:
         start -= 1
-    sort = values.STATUSES.get(" ".join(token.raw for token in tokens[at : at + size]), "status")
+    phrase = " ".join(token.raw for token in tokens[at : at + size])
+    sort, state = values.STATUSES.get(phrase, "status"), values.SAME_STATE.get(phrase, "")
     if _has_come_to(tokens, at):
         size = len(tokens) - at
-    return Slot("status", "value", [*tokens[:start], *tokens[at:]], start, start + size, explicit=True, sort=sort)
+    whole = [*tokens[:start], *tokens[at:]]
+    return Slot("status", "value", whole, start, start + size, explicit=True, sort=sort, state=state)
+
+
+def step(said: Spoken, raws: set[str]) -> Slot | None:
+    """What is being done, or has been: "is being painted", "has been painted"."""
+    tokens = without_when(said.tokens)
+    at = next((at for at in range(2, len(tokens)) if tokens[at - 1].raw in STEPPING), 0)
+    participle = at and (tokens[at].raw.endswith("ed") or tokens[at].raw in PARTICIPLES)
+    if not participle or not NO_PLAIN_FACT.isdisjoint(raws) or any(token.kind & (BREAK | AND) for token in tokens[:-1]):
+        return None
+    start = at - 1
+    while start and tokens[start - 1].raw in AUXILIARY:
+        start -= 1
+    going = tokens[at - 1].raw == "being"
+    if not start or (not going and any(token.kind & VALUE for token in tokens[at:])):
+        return None
+    state, sort = "going on" if going else "done", f"step {tokens[at].concept}"
+    whole = [*tokens[:start], *tokens[at:]]
+    return Slot("status", "value", whole, start, start + 1, explicit=not going, sort=sort, state=state)
+
+
+# In front of a participle.
+STEPPING, AUXILIARY = frozenset("being been was were".split()), frozenset("is are has have still".split())
 
 
 def _status_at(tokens: list[Token], at: int) -> int:
@@ -288,7 +311,7 @@ def turned(said: Spoken, raws: set[str]) -> Slot | None:
         token.raw in JOINING for token in after
     ):
         return None
-    housed = bool(place and after[0].kind & VALUE and {token.raw for token in before} & OFFICES)
+    housed = bool(place and after[0].kind & VALUE and {token.raw for token in before} & HOUSES)
     names = said.names
     named = [token for token in after if housed or token.code in names or token.kind & VALUE]
     plain = sorted(token.code for token in after if token not in named)
@@ -334,6 +357,22 @@ def defined(said: Spoken, raws: set[str]) -> Slot | None:
     if not more and after[0].raw in DEFINITE and _is_definite(after) and _is_named(before) and _is_office(after):
         return _defined(after, before)
     return None
+
+
+def led(said: Spoken, raws: set[str]) -> Slot | None:
+    """ "Ana conducts the choir": who does what one alone does."""
+    tokens = said.tokens
+    verb = 0 if raws.isdisjoint(LED) else next(at for at, token in enumerate(tokens) if token.raw in LED)
+    what = tokens[verb + 1 :]
+    known = what and (what[0].raw in DEFINITE or tokens[verb].raw == "leitet") and len(what) <= MOST_IN_A_NAME
+    if not verb or not known or not NO_PLAIN_FACT.isdisjoint(raws) or not _is_named(tokens[:verb]):
+        return None
+    if any(token.kind & (BREAK | AND | VALUE) for token in what[:-1]) or what[-1].raw.endswith("s"):
+        return None
+    return _defined([tokens[verb], *what], tokens[:verb], NAMED)
+
+
+LED = frozenset("conducts chairs directs captains leitet".split())
 
 
 def _switched(tokens: list[Token], raws: set[str]) -> Slot | None:
@@ -419,15 +458,40 @@ def final(said: Spoken, raws: set[str]) -> Slot | None:
     if copula and copula + 2 < len(tokens) and _is_a_kind(tokens[copula + 1 :]):
         start = copula + 2
         return Slot("slot", "value", tokens, start, len(tokens), explicit=bool(raws & values.NOW), sort="is a")
-    if not after or not NO_PLAIN_FACT.isdisjoint(raws):
+    if not NO_PLAIN_FACT.isdisjoint(raws):
+        return None
+    if tail := _way(tokens, raws):
+        return tail
+    if not after:
         return None
     sort = "value" if all(token.kind & VALUE for token in after) else _sort_of(after)
     if not sort or not any(token.kind & WORD and token.raw not in FOREIGN_NEGATIONS for token in tokens[:start]):
         return None
     explicit = bool(raws & values.NOW) and "from" not in raws
-    explicit = explicit or (sort == NAMED and _is_office_in_polish(tokens, start))
+    explicit = explicit or (sort == NAMED and _is_office_in_front(tokens, start))
     explicit = explicit or _is_on_a_schedule(tokens, start) or _has_one_address(tokens, start)
     return Slot("slot", "value", tokens, start, len(tokens), explicit=explicit, sort=f"ends {sort}")
+
+
+def _way(tokens: list[Token], raws: set[str]) -> Slot | None:
+    """How often, or by what: "runs hourly", "goes by train", "is heated with gas"."""
+    last = len(tokens) - 1
+    if last > 1 and tokens[last].raw in values.PERIODS.values() and not tokens[last - 1].kind & (VALUE | BREAK):
+        explicit = bool(raws & values.NOW)
+        return Slot("slot", "value", tokens, last, last + 1, explicit=explicit, sort="how often")
+    lead = next((at for at in range(last, 1, -1) if tokens[at].kind & PREPOSITION), 0)
+    if not 0 < last - lead <= MOST_IN_A_WAY or any(token.kind & (BREAK | AND) for token in tokens[:-1]):
+        return None
+    before, way = tokens[lead - 1].raw, tokens[lead].raw
+    made = tokens[lead - 2].raw in values.COPULAS and (before.endswith("ed") or before in PARTICIPLES)
+    by = (way == "with" and made) or (way == "by" and before in GOING)
+    if not by or any(token.kind & VALUE for token in tokens[lead:]):
+        return None
+    return Slot("slot", "value", tokens, lead + 1, last + 1, explicit=bool(raws & values.NOW), sort=f"way {way}")
+
+
+MOST_IN_A_WAY = 3
+GOING = frozenset("goes go travels travel commutes commute comes come".split())
 
 
 def _is_on_a_schedule(tokens: list[Token], start: int) -> bool:
@@ -455,10 +519,20 @@ def _first_is(tokens: list[Token], raws: set[str]) -> int:
     return next((at for at, token in enumerate(tokens) if token.raw in values.IS), 0)
 
 
-def _is_office_in_polish(tokens: list[Token], start: int) -> bool:
-    """ "Kierownikiem magazynu jest" and a name: an office in the instrumental in front, of what there is one."""
-    office = tokens[0].raw.endswith(("em", "ą")) and start > 1 and tokens[start - 1].raw == "jest"
-    return office and not any(token.kind & CAPITAL for token in tokens[1:start])
+def _is_office_in_front(tokens: list[Token], start: int) -> bool:
+    """ "Kierownikiem magazynu jest" and "die Leitung der Kita hat" with a name: an office of which there is one."""
+    before = tokens[start - 1].raw
+    if before == "jest" and start > 1 and tokens[0].raw.endswith(("em", "ą")):
+        return not any(token.kind & CAPITAL for token in tokens[1:start])
+    led = start > 2 and tokens[0].raw in DEFINITE | {"den"} and before in HOLDING and tokens[1].raw.endswith(LEADING)
+    return led and all(token.kind & CAPITAL for token in tokens[start:])
+
+
+HOLDING = frozenset("hat übernimmt tiene lleva ejerce".split())
+LEADING = (
+    *("leitung", "führung", "aufsicht", "vorsitz", "verantwortung", "betreuung", "regie", "verwaltung", "moderation"),
+    *("dirección", "presidencia", "coordinación", "gestión", "jefatura", "supervisión"),
+)
 
 
 def _may_end(token: Token) -> bool:
@@ -482,6 +556,8 @@ def _is_definite(tokens: list[Token]) -> bool:
     """Whether there is one of what it names: with an article, a possessive, or an office, and with a common noun."""
     head = next((at for at, token in enumerate(tokens) if at and token.kind & PREPOSITION), len(tokens))
     nouns = [token for token in tokens[:head] if token.kind & WORD]
+    if len(tokens) > 2 and tokens[1].raw in OFFICES and tokens[0].raw in DEFINITE and _leads(tokens[2]):
+        return True  # "la directora de ventas"
     if not nouns or tokens[0].raw in INDEFINITE or any(token.kind & BREAK for token in tokens[:-1]):
         return False
     last = nouns[-1]
@@ -496,6 +572,14 @@ def _is_definite(tokens: list[Token]) -> bool:
     owned = owner >= 0 and last.raw not in SEVERAL and all(token.kind & CAPITAL for token in tokens[:owner])
     known = tokens[0].raw in DEFINITE or tokens[0].kind & PRONOUN or last.raw in values.ATTRIBUTES or owned
     return bool(known) and not (last.raw.endswith("s") and not last.raw.endswith(("ss", "us", "is")))
+
+
+def _leads(token: Token) -> bool:
+    return bool(token.kind & PREPOSITION) or token.raw in OF_ABROAD
+
+
+OF_ABROAD = frozenset("de del der des von vom du".split())
+OFFICES = values.OFFICES_OF_WOMEN.keys() | set(values.OFFICES_OF_WOMEN.values())
 
 
 def _is_office(tokens: list[Token]) -> bool:
@@ -542,9 +626,11 @@ def claims_of(said: Spoken) -> list[Claim]:
     if said.leaves:
         return [_leaf(leaf) for leaf in said.leaves if leaf.changes]
     tokens, kinds = said.tokens, said.kinds
-    if kinds & ASKS or (kinds & NEGATION and _denies(tokens)) or not kinds & CLAIMING:
+    if kinds & ASKS or (kinds & NEGATION and _denies(tokens)):
         return []
     raws = {token.raw for token in tokens}
+    if not kinds & CLAIMING and STEPPING.isdisjoint(raws):
+        return []
     if not IN_ADDITION.isdisjoint(raws) or ("to" in raws and "be" in raws and _was_to_be(tokens)):
         return []
     if raws & CHANGED:
@@ -560,10 +646,13 @@ def claims_of(said: Spoken) -> list[Claim]:
         (TURN, defined),
         (VALUE | CAPITAL, final),
         (VALUE | CAPITAL, assigned),
+        (CAPITAL, led),
     ):
         slot = claims(said, raws) if kinds & bit else None
         if slot:
             found.append(_claim(tokens, slot))
+    taken = None if STEPPING.isdisjoint(raws) else step(said, raws)
+    found += [_claim(tokens, taken)] if taken else []
     return [claim for claim in found if not ("instead" in raws and _is_instead_of_nothing(tokens, claim.rest))]
 
 
@@ -610,9 +699,15 @@ def _leaf(leaf: Leaf) -> Claim:
 
 
 def _claim(tokens: list[Token], slot: Slot) -> Claim:
-    rest = _marked(slot.tokens, slot.start, slot.end, "")
+    rest = tuple([_of_office(token) for token in _marked(slot.tokens, slot.start, slot.end, "")])
     key = (_key(rest) + salt_of(slot.sort) + SALT[slot.kind]) & BITS
     return Claim(key, slot.why, slot.values, rest, slot.explicit, slot.sort)
+
+
+def _of_office(token: Token) -> Token:
+    """An office by the word for whoever holds it, a woman or a man."""
+    man = values.OFFICES_OF_WOMEN.get(token.raw)
+    return word_token(man).with_kind(token.kind & (BREAK | CAPITAL)) if man else token
 
 
 def spelled_nearly_alike(one: tuple[str, ...], other: tuple[str, ...]) -> bool:

@@ -593,6 +593,7 @@ def _placed(tokens: list[Token], raws: set[str], *, marked: bool) -> list[Claim]
     if not place or any(token.kind & VALUE for token in tokens[verb + 1 : place]):
         return []
     sort = ("employer" if tokens[place].raw == "for" else "place of work") if tokens[verb].raw in WORKS else "place"
+    sort = f"place where it {tokens[verb].raw}" if tokens[verb].raw in STAYS else sort
     where = [token for token in tokens[place + 1 :] if token.kind & SAID]
     if any(token.raw in NO_PLACES for token in where):
         return []
@@ -608,7 +609,8 @@ def _placed(tokens: list[Token], raws: set[str], *, marked: bool) -> list[Claim]
 WORKS = frozenset("works work transferred".split())
 NO_PLACES = frozenset(("plan", "phase", "stage", "step", "version", "level", "tier", "grade", "option"))
 TO_A_PLACE, AT_A_PLACE = frozenset(("to", "into")), values.PLACES | {"for"}
-PLACED_BY = values.IS | values.LIVES | values.MOVES | WORKS | {"happens", "happen"}
+STAYS = frozenset("sleeps sleep sits sit stands stand hangs hang lies lie parks park kept parked held".split())
+PLACED_BY = values.IS | values.LIVES | values.MOVES | WORKS | STAYS | {"happens", "happen"}
 MOST_IN_A_PLACE = 6
 ENDS = frozenset(
     "runs run ends end expires expire lasts valid until till closes due läuft endet termina expira".split()
@@ -642,7 +644,8 @@ def _is_stated(tokens: list[Token], start: int, end: int, sort: str) -> bool:
     ):
         return False
     verb = not STATING.isdisjoint([token.raw for token in before]) or any(token.kind & END for token in before)
-    if before and before[-1].raw == "auf" and tokens[-1].raw in values.CHANGES:
+    leads = [token.raw for token in before[-2:]]
+    if leads and (leads[-1] == "auf" or leads == ["auf", "den"]) and tokens[-1].raw in values.CHANGES:
         return True  # in German the verb stands at the end
     return verb or FINITE.isdisjoint([token.raw for token in tokens[end:]])
 
@@ -771,7 +774,9 @@ def _is_a_tail(tokens: list[Token], at: int, step: bool) -> bool:
 
 WAITING = frozenset("waiting awaiting pending stuck".split())
 MOST_IN_A_VALUE = 4
-BEFORE_VALUES = frozenset("only just merely nur solo solamente seulement tylko à a auf de por do na o om um".split())
+BEFORE_VALUES = frozenset(
+    "only just merely nur solo solamente seulement tylko à a auf den de por do na o om um".split()
+)
 TAILS = frozenset("since by because as seit desde depuis od".split())
 
 

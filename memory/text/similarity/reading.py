@@ -42,7 +42,7 @@ from memory.text.similarity.words import IDENTITY_TAGS
 
 # ruff: noqa: SIM905 -- a list of words is read as words, without quotes
 
-OPPOSING = NEGATION | REPLACES
+OPPOSING = NEGATION | REPLACES | PAST
 BINDING = (NEGATION, DIRECTION)
 Keys = NDArray[np.uint64]
 Owners = NDArray[np.int64]

@@ -170,14 +170,16 @@ def _in_office(tokens: list[Token]) -> list[Token]:
     """ "Ana manages the shop" is "Ana is the manager of the shop"."""
     at = next(place for place, token in enumerate(tokens) if token.raw in ROLES)
     what = tokens[at + 1 :]
-    if not is_name(tokens[:at]) or not is_noun(what) or any(token.kind & VALUE for token in what):
+    now = at > 1 and tokens[at - 1].raw in values.NOW
+    who = tokens[: at - now]
+    if not is_name(who) or not is_noun(what) or any(token.kind & VALUE for token in what):
         return tokens
     if tokens[at].raw in IN_CARE and (is_name(what) or what[0].raw in DEFINITE):  # others may do so as well
         return [*tokens[:at], *_words(f"is a {ROLES[tokens[at].raw]} of"), *what]
     known = what[0].raw in DEFINITE or what[0].kind & OWNS or (len(what) == 1 and what[0].raw in DEPARTMENTS)
     if not known or (what[-1].raw.endswith("s") and what[-1].raw not in DEPARTMENTS):
         return tokens
-    return [*tokens[:at], *_words("is the"), token_of(ROLES[tokens[at].raw]), token_of("of"), *what]
+    return [*who, *_words("is now the" if now else "is the"), token_of(ROLES[tokens[at].raw]), token_of("of"), *what]
 
 
 def _reporting(tokens: list[Token]) -> list[Token]:

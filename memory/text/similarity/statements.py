@@ -170,6 +170,21 @@ CHINESE_DONE, CHINESE_NOT_DONE = (
     re.compile(r"(.{2,}?)已经?(.{2,}?)了?"),
     re.compile(r"(.{2,}?)(?:还没有?|尚未|还未|没有)(.{2,})"),
 )
+# Of these there is one at a time, and what it is may be said without a word for a change.
+CHINESE_OFFICE = re.compile(
+    ".*(?:经理|[店校院队组班部厂会馆社行]长|主任|主管|总监|主席|总裁|负责人|联系人|房东|教练|主编)"
+)
+CHINESE_ATTRIBUTE = re.compile(
+    ".*(?:密码|口令|地址|电话|号码|邮箱|房租|租金|工资|价格|版本|截止日期|截止时间|地点|状态|主题|默认语言|供应商)"
+)
+CHINESE_NAME = re.compile(
+    "[王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董程曹袁邓许沈曾彭吕苏卢蒋蔡贾丁魏薛叶余潘杜戴夏钟汪"
+    "田任姜范方石姚谭廖邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文].{1,2}"
+)
+CHINESE_NO_FACT = re.compile("如果|要是|假如|以为|认为|觉得|听说|可能|也许|希望|建议|说|想|[吗呢？?]|的$|就好")
+# When something is, and when it was moved to.
+CHINESE_SET = re.compile(r"(.{2,}?)(?:定在|安排在|改到了?|改在了?|推迟到了?|提前到了?|调到了?)(.+)")
+CHINESE_RESET = re.compile("改到|改在|推迟到|提前到|调到")
 CHINESE_MOVE, CHINESE_HOME = (
     re.compile(r"(.{1,}?)(?:已经?)?(?:搬到了?|搬去了?|迁到了?)(.+)"),
     re.compile(r"(.+?)住在(.+)"),
@@ -502,6 +517,9 @@ def _strict(text: str) -> Spoken:
     whole = CHINESE_WORK.sub(r"\1工作", _uncased(whole.replace("可以", "可")))
     if found := CHINESE_PASSIVE.fullmatch(whole):  # "the invoice by finance is checked": "finance checks the invoice"
         whole = f"{found[2]}{found[1]}"
+    if (found := CHINESE_SET.fullmatch(whole)) and not CHINESE_NO_FACT.search(whole):
+        leaf = Leaf(code_of(f"set {found[1]}"), found[2], True, bool(CHINESE_RESET.search(whole)))
+        return Spoken([], 0, code_of(f"strict {whole}") or 1, (leaf,))
     times = [] if SPANNED.search(whole) else sorted(CHINESE_WHEN.findall(whole))
     if times:  # they may stand in front or behind the subject
         whole = " ".join([*times, re.sub("[,，、]", "", CHINESE_WHEN.sub("", whole))])
@@ -562,8 +580,15 @@ def _chinese_leaves(whole: str) -> tuple[Leaf, ...]:
     )  # fmt: skip
     for form, verb, replaces in forms:
         if found := form.fullmatch(whole):
-            return (Leaf(code_of(f"{verb} {found[1]}"), found[2], True, replaces),)
+            of_one = verb == "is" and not CHINESE_NO_FACT.search(whole) and _is_of_one_in_chinese(*found.groups())
+            return (Leaf(code_of(f"{verb} {found[1]}"), found[2], True, replaces or of_one),)
     return ()
+
+
+def _is_of_one_in_chinese(what: str, value: str) -> bool:
+    """Whether it is an office with a name, or an attribute of which there is one."""
+    held = CHINESE_OFFICE.fullmatch(what) and CHINESE_NAME.fullmatch(value)
+    return bool(held or CHINESE_ATTRIBUTE.fullmatch(what))
 
 
 def _clock(found: re.Match[str]) -> str:
@@ -627,6 +652,9 @@ def _as_of_now(tokens: list[Token]) -> list[Token]:
     end = max(at for at, token in enumerate(tokens) if token.raw)
     if any(token.kind & BREAKING for token in tokens[:end]):
         return tokens
+    will = next((at for at, token in enumerate(tokens[:end]) if (token.raw, tokens[at + 1].raw) == ("will", "be")), 0)
+    if will:  # "the wedding will be in Verona"
+        tokens, end = [*tokens[:will], word_token("is"), *tokens[will + 2 :]], end - 1
     last = tokens[end]
     return [*tokens[:end], last.without_kind(BREAKING), word_token("now").with_kind(last.kind & BREAKING)]
 

@@ -469,7 +469,7 @@ def _roles(text: str) -> int:
         (text in words.DISCOURSE, TALK | ASIDE),
         (text in TELLING, PHRASE),
         (text in IDIOMATIC, IDIOM),
-        (text in values.REPLACING, REPLACES),
+        (text in values.REPLACING or words.is_undone(text), REPLACES),
         (text in words.SHAPES, SHAPED),
         (text in wordings.TELLING, WORDED),
         (text in values.PERIODS, PERIODIC),

@@ -307,6 +307,32 @@ ATTRIBUTES = frozenset(
     instructor publisher therapist optician passcode combination tracker
     """.split()
 )
+# An office by the word for a woman, and the one for a man: with whoever holds it, there is one.
+OFFICES_OF_WOMEN = {
+    f"{start}{man}in": f"{start}{man}"
+    for start in ("", "haus", "schul", "projekt", "abteilungs", "team", "filial", "vize", "chef", "klassen", "bundes")
+    for man in """
+        leiter trainer direktor präsident manager verwalter meister betreuer ansprechpartner sekretär schatzmeister
+        bürgermeister geschäftsführer steuerberater berater vermieter makler lehrer sprecher redakteur moderator
+        intendant dirigent koordinator organisator gärtner pfleger hausmeister minister kanzler
+    """.split()
+} | dict(
+    pair.split("/")
+    for pair in """
+    hausärztin/hausarzt zahnärztin/zahnarzt tierärztin/tierarzt kinderärztin/kinderarzt anwältin/anwalt chefin/chef
+    köchin/koch vorsitzende/vorsitzender hausmeisterin/hausmeister
+    unsere/unser meine/mein nuestra/nuestro
+    directora/director presidenta/presidente jefa/jefe entrenadora/entrenador coordinadora/coordinador
+    profesora/profesor administradora/administrador secretaria/secretario tesorera/tesorero alcaldesa/alcalde
+    encargada/encargado médica/médico veterinaria/veterinario abogada/abogado dueña/dueño propietaria/propietario
+    portera/portero capitana/capitán tutora/tutor supervisora/supervisor casera/casero gestora/gestor
+    directrice/directeur présidente/président entraîneuse/entraîneur coordinatrice/coordinateur gérante/gérant
+    trésorière/trésorier cheffe/chef gardienne/gardien rédactrice/rédacteur
+    dyrektorka/dyrektor kierowniczka/kierownik trenerka/trener dyrektorką/dyrektorem kierowniczką/kierownikiem
+    trenerką/trenerem opiekunką/opiekunem sekretarką/sekretarzem księgową/księgowym przewodniczącą/przewodniczącym
+    wychowawczynią/wychowawcą koordynatorką/koordynatorem
+    """.split()
+)
 PLACES = frozenset("in at on to en w".split())
 LIVES = frozenset(
     "live lives based located headquartered reside resides sits situated stored hosted wohnt lebt vive mieszka".split()

@@ -2101,6 +2101,11 @@ def of_one_lemma(one: str, other: str) -> bool:
     return any(of.get(_lemma(one), _lemma(one)) == of.get(_lemma(other), _lemma(other)) for of in ({}, _FAMILY))
 
 
+def is_undone(word: str) -> bool:
+    """Whether it says that something is not so, and the rest of it that it is: "unmaintained"."""
+    return word.startswith("un") and word.endswith(("ed", "able", "ible")) and classify(word[2:]) == COMMON
+
+
 def differ_in_aspect(one: str, other: str) -> bool:
     """Whether the one says that something goes on, and the other that it has been done: "rising", "risen"."""
     endings = {CANONICAL.get(word, "").partition("+")[2] for word in (one, other)}
