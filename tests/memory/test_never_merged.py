@@ -211,6 +211,8 @@ APART = {
         ("Task 12: state Doing", "Task 12: state Done"),
         ("Vera is doing the dishes", "Vera has done the dishes"),
         ("The bread is rising", "The bread has risen"),
+        ("The report is with the board for approval.", "The board has approved the report."),
+        ("The sofa is with the upholsterer for a repair.", "The upholsterer has repaired the sofa."),
     ],
     "what is to be done with a thing, and whether it did": [
         ("Add: reference/x", "Update: reference/x"),
@@ -229,6 +231,10 @@ def test_two_that_small_words_tell_apart_are_not_one(cause: str) -> None:
 
 # Each claims something of its own, by what makes it seem that the newer replaces the older.
 UNRELATED = {
+    "a name with and without its accents": [
+        ("Tomas resides in Malmö.", "Tomas lives in Malmö."),
+        ("Tomas resides in Malmö.", "Tomas lives in Malmo."),
+    ],
     "a label alone": [
         ("# TODO(b/117299409):", "# TODO(b/78648703): Remove when the deprecated flag is gone."),
         ("Linux build:", "Windows build: The runner was fixed."),

@@ -95,7 +95,7 @@ def agree_in_gist(a: Spoken, b: Spoken) -> bool:
         return False
     if a.persons != b.persons and a.acted_on != b.acted_on:
         return False
-    if is_under_way(a.tokens) != is_under_way(b.tokens):
+    if is_under_way(a.tokens) != is_under_way(b.tokens) or _is_done_for(a.tokens, b.tokens):
         return False
     if _past(a.tokens) != _past(b.tokens) or _bound(a.tokens) != _bound(b.tokens):
         return False
@@ -119,6 +119,29 @@ def agree_in_gist(a: Spoken, b: Spoken) -> bool:
         return True
     forms = [with_adverbs_last(possessed(tokens)) for tokens in (one, other)]
     return in_order(forms[0], forms[1], kinds)
+
+
+def _is_done_for(one: Sequence[Token], other: Sequence[Token]) -> bool:
+    """Whether what the one is still for is done in the other: "is with Ana for signature", "Ana has signed it"."""
+    return any(
+        token.concept in purposes and token.raw != purposes[token.concept] and _is_participle(token)
+        for purposes, said in ((_purposes(one), other), (_purposes(other), one))
+        for token in said
+    )
+
+
+def _purposes(tokens: Sequence[Token]) -> dict[int, str]:
+    """The nouns behind "for"."""
+    plain = [token for token in tokens if token.raw not in words.ARTICLES]
+    return {
+        token.concept: token.raw
+        for before, token in pairwise(plain)
+        if before.raw == "for" and token.kind & SAID and not token.kind & (CAPITAL | VALUE)
+    }
+
+
+def _is_participle(token: Token) -> bool:
+    return token.raw.endswith("ed") or token.raw in words.BASES
 
 
 def _related_apart(one: Sequence[Token], other: Sequence[Token]) -> bool:
@@ -406,7 +429,7 @@ def _past(tokens: Sequence[Token]) -> set[int]:
                 found.add(0)
         elif (
             token.kind & WORD
-            and (token.raw.endswith("ed") or token.raw in words.BASES)
+            and _is_participle(token)
             and token.raw not in words.NO_FORMS
             and not any(each.raw in HELPING for each in tokens[max(0, at - 3) : at])
         ):

@@ -12,6 +12,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
+from memory.text.encodings import bare
 from memory.text.similarity.changes import Against, is_an_event, opposite
 from memory.text.similarity.claims import NAMED, Claim, coded_nearly_alike, spelled_nearly_alike
 from memory.text.similarity.gist import MARKING, agree_in_gist, on_one_topic
@@ -337,7 +338,7 @@ class _Work:
             older == newer
             or not last.explicit
             or claim.is_part
-            or last.values == claim.values
+            or [*map(bare, last.values)] == [*map(bare, claim.values)]
             or last.sort != claim.sort
         ):
             return False
