@@ -214,6 +214,17 @@ APART = {
         ("The report is with the board for approval.", "The board has approved the report."),
         ("The sofa is with the upholsterer for a repair.", "The upholsterer has repaired the sofa."),
     ],
+    "what a verb acts on, and for whom, where or with whom": [
+        ("Omar drives a Volvo.", "Omar drives for Volvo."),
+        ("Omar runs the bakery.", "Omar runs to the bakery."),
+        ("Omar loves to cook.", "Omar loves the cook."),
+        ("Ana writes the paper.", "Ana writes for the paper."),
+        ("Ana teaches the school.", "Ana teaches at the school."),
+        ("Leo cooks the guests.", "Leo cooks for the guests."),
+        ("Mia shot the target.", "Mia shot at the target."),
+        ("The keys are with the porter.", "The keys are for the porter."),
+        ("Mia votes on the board.", "Mia votes for the board."),
+    ],
     "what is to be done with a thing, and whether it did": [
         ("Add: reference/x", "Update: reference/x"),
         ('The glob should not match "sub/a/b", but it did.', 'The glob should not match "sub/a/b".'),

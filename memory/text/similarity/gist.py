@@ -29,7 +29,7 @@ from memory.text.similarity.claims import (
     sort_at,
     status,
 )
-from memory.text.similarity.ordering import Orders, Part, parts_of, placed_apart
+from memory.text.similarity.ordering import Orders, Part, is_of_time, parts_of, placed_apart
 from memory.text.similarity.phrasing import own_otherwise, possessed, with_adverbs_last
 from memory.text.similarity.statements import POLISH_LETTERS, Spoken
 from memory.text.similarity.tokens import (
@@ -68,6 +68,11 @@ FEWEST = 2
 HELPING = frozenset("is are am be been being has have had was were gets got".split())
 # They say no more than that a noun belongs to the rest; none may stand for each.
 BELONGING = frozenset(("", "of", "for", "about", "on", "in", "at", "with", "within", "upon", "into", "onto"))
+ALIKE = (
+    frozenset("on in at within upon into onto of".split()),
+    frozenset("about on of".split()),
+    frozenset(("of", "for")),
+)
 RELATED = frozenset(("of", "for", "about", "with"))
 CASES = frozenset("den dem".split())
 # After these "to smoke" is not "smoking".
@@ -111,6 +116,8 @@ def agree_in_gist(a: Spoken, b: Spoken) -> bool:
     if any(token.raw in OTHER_LEADS for token in (*one, *other)):
         one, other = _with_leads(one), _with_leads(other)
     if any(token.raw in LIKING for token in one):
+        if _infinitives(one) & _nouns(other) or _infinitives(other) & _nouns(one):
+            return False  # "loves to cook" is not "loves the cook"
         one, other = _without_infinitives(one), _without_infinitives(other)
     kinds = SAID | PRONOUN if a.persons == b.persons else SAID
     if _related_apart(one, other):
@@ -213,6 +220,14 @@ def _is_liked(a: Token, b: Token, one: Sequence[Token], other: Sequence[Token]) 
     )
     liked = going.raw.endswith("ing") and to > 1 and here[to - 1].raw == "to" and here[to - 2].raw in LIKING
     return liked and at > 0 and there[at - 1].raw in LIKING
+
+
+def _infinitives(tokens: Sequence[Token]) -> set[int]:
+    return {token.concept for before, token in pairwise(tokens) if before.raw == "to"}
+
+
+def _nouns(tokens: Sequence[Token]) -> set[int]:
+    return {token.concept for before, token in pairwise(tokens) if before.raw in words.ARTICLES}
 
 
 def _without_infinitives(tokens: list[Token]) -> list[Token]:
@@ -372,14 +387,27 @@ DAYS = frozenset("today tomorrow tonight yesterday daily weekly monthly annually
 
 def _led_alike(a: list[Part], b: list[Part]) -> bool:
     """Whether what leads each part says the same, as far as it says more than that it belongs to the rest."""
+    moved = [part.code for part in a] != [part.code for part in b]
     pairs = zip(sorted(a, key=_code), sorted(b, key=_code), strict=False)
-    return all(one.lead == other.lead or _only_belong(one, other) for one, other in pairs)
+    employers = _employers(a) & _employers(b)
+    return all(
+        one.lead == other.lead or one.code in employers or _only_belong(one, other, moved) for one, other in pairs
+    )
 
 
-def _only_belong(one: Part, other: Part) -> bool:
-    """Whether what leads the two says only that they belong to the rest: not "is from Madrid" and "is Madrid"."""
-    leads = (one.lead, other.lead)
-    if any(lead not in BELONGING for lead in leads) or placed_apart(one, other):
+def _employers(parts: list[Part]) -> set[int]:
+    """Where, or for whom, one works."""
+    return {part.code for verb, part in pairwise(parts) if verb.token.raw in WORKS and part.lead in ("at", "for")}
+
+
+def _only_belong(one: Part, other: Part, moved: bool) -> bool:
+    """Whether what leads the two says only that they belong to the rest: "the fee for delivery" and "the delivery fee",
+    whose order has ``moved``, but not "drives for Volvo" and "drives a Volvo", nor "is from Madrid" and "is Madrid"."""
+    leads = {one.lead, other.lead}
+    if not BELONGING.issuperset(leads) or placed_apart(one, other):
+        return False
+    alike = moved or one.owned or other.owned if "" in leads else any(leads <= each for each in ALIKE)
+    if not alike and not is_of_time(one.token):
         return False
     return "of" not in leads or not (one.after_verb and other.after_verb)
 

@@ -310,12 +310,21 @@ def _alike(one: Part, other: Part) -> bool:
     a, b = ALIKE.get(one.lead, one.lead), ALIKE.get(other.lead, other.lead)
     if "to" in (a, b) and one.token.kind & VALUE and not one.token.mask and one.rank + other.rank < STARTS:
         return a == b  # "renames a file to X" is not "renames a file X"
-    return a == b or ((not a or not b) and (a or b) in MAY_BE_MISSING)
+    if a == b:
+        return True
+    if (a and b) or (a or b) not in MAY_BE_MISSING:
+        return False
+    bare = other if a else one  # "runs the bakery" is not "runs to the bakery"
+    return (a or b) == "of" or not bare.article or is_of_time(bare.token) or bool(bare.token.kind & VALUE)
+
+
+def is_of_time(token: Token) -> bool:
+    return token.mask in DATES or token.raw in TIMES or token.raw in PERIODS
 
 
 def placed_apart(one: Part, other: Part) -> bool:
     """Whether it is on something and in it, or is it and in it; of a time there is only one."""
-    if one.lead == other.lead or one.token.mask in DATES or one.token.raw in TIMES or one.token.raw in PERIODS:
+    if one.lead == other.lead or is_of_time(one.token):
         return False
     led, bare = (one, other) if one.lead else (other, one)
     if not bare.lead:

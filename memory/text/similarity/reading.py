@@ -38,7 +38,7 @@ from memory.text.similarity.tokens import (
     Token,
     Tokens,
 )
-from memory.text.similarity.words import IDENTITY_TAGS
+from memory.text.similarity.words import ARTICLES, IDENTITY_TAGS
 
 # ruff: noqa: SIM905 -- a list of words is read as words, without quotes
 
@@ -98,6 +98,8 @@ def say_the_same(one: Sequence[Token], other: Sequence[Token], *, pronouns: bool
     if same_order(one, other, pronouns=pronouns):
         return True
     forms = [with_adverbs_last(possessed(list(tokens))) for tokens in (one, other)]
+    if forms == [[token for token in tokens if token.raw not in ARTICLES] for tokens in (one, other)]:
+        return False  # nothing has another place
     return same_order(forms[0], forms[1], pronouns=pronouns)
 
 
