@@ -242,6 +242,12 @@ def test_two_that_small_words_tell_apart_are_not_one(cause: str) -> None:
 
 # Each claims something of its own, by what makes it seem that the newer replaces the older.
 UNRELATED = {
+    "somebody of whom it is not said who": [
+        ("A colleague lives in Lyon.", "A colleague lives in Nantes."),
+        ("Someone lives in Graz.", "Someone lives in Linz."),
+        ("Another user prefers tea.", "Another user prefers coffee."),
+        ("Some guests arrive at 5.", "Some guests arrive at 7."),
+    ],
     "a name with and without its accents": [
         ("Tomas resides in Malmö.", "Tomas lives in Malmö."),
         ("Tomas resides in Malmö.", "Tomas lives in Malmo."),

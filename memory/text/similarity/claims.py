@@ -146,6 +146,9 @@ SEVERAL = frozenset(
     reason goal problem strength weakness interest skill allergy ingredient project city country
     """.split()
 )
+# Of whom it is not said who: another statement may be of another one.
+ANY_OF_THEM = frozenset("a an ein eine un una une".split())
+UNNAMED = frozenset("some someone somebody another several many few most one jemand alguien quelqu'un ktoś".split())
 BEEN = frozenset("was were has have been be is are got gets".split())
 
 
@@ -708,6 +711,12 @@ def _of_office(token: Token) -> Token:
     """An office by the word for whoever holds it, a woman or a man."""
     man = values.OFFICES_OF_WOMEN.get(token.raw)
     return word_token(man).with_kind(token.kind & (BREAK | CAPITAL)) if man else token
+
+
+def is_of_some(tokens: Sequence[Token]) -> bool:
+    """Whether it is not said of whom: "a colleague lives in Lyon", "someone called"."""
+    first, noun = [*(token.raw for token in tokens[:2]), "", ""][:2]
+    return first in UNNAMED or (first in ANY_OF_THEM and noun in SEVERAL)
 
 
 def spelled_nearly_alike(one: tuple[str, ...], other: tuple[str, ...]) -> bool:

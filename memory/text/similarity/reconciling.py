@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from memory.text.encodings import bare
 from memory.text.similarity.changes import Against, is_an_event, opposite
-from memory.text.similarity.claims import NAMED, Claim, coded_nearly_alike, spelled_nearly_alike
+from memory.text.similarity.claims import NAMED, Claim, coded_nearly_alike, is_of_some, spelled_nearly_alike
 from memory.text.similarity.gist import MARKING, agree_in_gist, on_one_topic
 from memory.text.similarity.reading import (
     OFTEN,
@@ -340,6 +340,7 @@ class _Work:
             or claim.is_part
             or [*map(bare, last.values)] == [*map(bare, claim.values)]
             or last.sort != claim.sort
+            or is_of_some(self.reading.spoken[older].tokens)
         ):
             return False
         if NAMED in last.sort and spelled_nearly_alike(last.values, claim.values):
