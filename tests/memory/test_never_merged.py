@@ -224,6 +224,8 @@ APART = {
         ("Mia shot the target.", "Mia shot at the target."),
         ("The keys are with the porter.", "The keys are for the porter."),
         ("Mia votes on the board.", "Mia votes for the board."),
+        ("Ana's brother is here.", "Ana and her brother are here."),
+        ("Encrypt, then compress.", "Compress, then encrypt."),
     ],
     "what is to be done with a thing, and whether it did": [
         ("Add: reference/x", "Update: reference/x"),

@@ -286,6 +286,10 @@ class Spoken:
                 found += [("ahead", 0)] if would or (before.raw == "to" and self._is_due()) else []
             elif before.raw in DEGREES and token.kind & WORD and not before.kind & BREAK:
                 found.append((before.raw, token.concept))
+            elif before.raw == "then" and at > 1 and self.tokens[0].raw not in values.CONDITIONAL:
+                found.append(("then", token.concept))
+            elif before.kind & AND and token.raw in POSSESSIVES:  # "Ana and her brother" are two
+                found.append(("and", 0))
             elif token.raw == "well" and not before.kind & BREAK:  # "hears well", and not "well, she hears"
                 found.append(("well", 0))
             elif token.raw in PARTICLES and (
