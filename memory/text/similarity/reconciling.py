@@ -16,6 +16,7 @@ from memory.text.encodings import bare
 from memory.text.similarity.changes import Against, is_an_event, opposite
 from memory.text.similarity.claims import NAMED, Claim, coded_nearly_alike, is_of_some, spelled_nearly_alike
 from memory.text.similarity.gist import MARKING, agree_in_gist, on_one_topic
+from memory.text.similarity.ordering import is_of_time
 from memory.text.similarity.reading import (
     OFTEN,
     Keys,
@@ -30,7 +31,7 @@ from memory.text.similarity.reading import (
     still_about,
 )
 from memory.text.similarity.statements import Spoken
-from memory.text.similarity.tokens import BITS, Token
+from memory.text.similarity.tokens import BITS, PAST, Token
 
 METHOD = "words-21"
 # How many places a statement is held against, how many orders stand for one, and how many statements fit nowhere.
@@ -341,6 +342,7 @@ class _Work:
             or [*map(bare, last.values)] == [*map(bare, claim.values)]
             or last.sort != claim.sort
             or is_of_some(self.reading.spoken[older].tokens)
+            or ("status" in last.sort and _is_dated(self.reading.spoken[older]))
         ):
             return False
         if NAMED in last.sort and spelled_nearly_alike(last.values, claim.values):
@@ -354,6 +356,11 @@ class _Work:
 
     def _tells_of_a_change(self, number: int) -> bool:
         return any(token.raw in MARKING for token in self.reading.spoken[number].tokens)
+
+
+def _is_dated(said: Spoken) -> bool:
+    """Whether it tells when something was done, which stays so: "was delivered on Monday"."""
+    return bool(said.kinds & PAST) and any(is_of_time(token) for token in said.tokens)
 
 
 def _rows_left(table: Table, left: NDArray[np.bool_]) -> tuple[Keys, Owners]:
