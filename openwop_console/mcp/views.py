@@ -29,6 +29,7 @@ from openwop_console.runtime.api.streams import STREAM, EventStream
 
 JSON = "application/json"
 KEEPALIVE = b":keepalive\n\n"
+SIGN_OF_LIFE = b"\n"
 NAME = "openwop-console"
 
 
@@ -82,15 +83,14 @@ def _result(scope: TenantScope, message: Message, raw: bytes, agent: str, now: d
 
 
 def _answer_question(request: HttpRequest, scope: TenantScope, message: Message, now: datetime) -> HttpResponseBase:
-    """The answer of a person. Without a stream the request waits for it, with its place and no slot."""
+    """The answer of a person, as events or as JSON with white space in front of it: either way it is written while it
+    is waited for, so that the place is free soon after the client has gone."""
     waiting = questions.ask_human(scope, message.params.get("arguments", {}), now=now)
     if isinstance(waiting, Result):
         return _json(protocol.answer(message.id, waiting.document))
-    if STREAM not in request.headers.get("Accept", ""):
-        *_, result = questions.follow(waiting)
-        assert isinstance(result, Result)
-        return _json(protocol.answer(message.id, result.document))
-    return EventStream(waiting.place, Body(waiting, message))
+    if STREAM in request.headers.get("Accept", ""):
+        return EventStream(waiting.place, Body(waiting, message))
+    return EventStream(waiting.place, Document(waiting, message), JSON)
 
 
 class Body:
@@ -115,6 +115,16 @@ class Body:
 
     def close(self) -> None:
         self._waiting.close()
+
+
+class Document(Body):
+    """The bytes of one JSON document, behind a line end for each sign of life, which a reader of JSON skips."""
+
+    def __next__(self) -> bytes:
+        item = next(self._items)
+        if isinstance(item, Result):
+            return orjson.dumps(protocol.answer(self._message.id, item.document))
+        return SIGN_OF_LIFE
 
 
 def _event(document: JSONObject) -> bytes:

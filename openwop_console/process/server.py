@@ -72,7 +72,6 @@ FORM_BYTES = 64 * 1024
 STALLS = 3
 JOINED = {"HTTP_COOKIE": "; "}
 UNPREFIXED = frozenset({"CONTENT_TYPE", "CONTENT_LENGTH"})
-EVENTS = "text/event-stream"
 READS = frozenset({"GET", "HEAD", "OPTIONS"})
 # Seconds between checks, while a download is sent, that the client's credential still allows it.
 RECHECK_SECONDS = 5.0
@@ -301,8 +300,7 @@ class Console:
                 self._documents.store(environ, answer)
                 return answer
         status, headers = started
-        if dict(headers).get("Content-Type", "").startswith(EVENTS):
-            abandon: Callable[[], None] = getattr(response, "abandon", lambda: None)
+        if abandon := getattr(response, "abandon", None):
             return Stream(status, headers, iter(response), lambda: _close(response), abandon)
         if isinstance(response, FileResponse):
             file = response.file_to_stream or BytesIO()

@@ -124,8 +124,11 @@ def test_without_a_token_the_stream_says_that_it_lives_and_without_a_stream_the_
     chunks = list(ask(model(), question="Shall I?").streaming_content)
     assert chunks[0] == b":keepalive\n\n"
     meanwhile(lambda: answer_as(ada, "no"))
-    answer = ask(model(), question="Shall I?", accept="application/json").json()
-    assert answer["result"]["structuredContent"]["answer"] == "no"
+    answer = ask(model(), question="Shall I?", accept="application/json")
+    assert answer["Content-Type"] == "application/json"
+    sign_of_life, *_ = chunks = list(answer.streaming_content)
+    assert sign_of_life == b"\n"
+    assert json.loads(b"".join(chunks))["result"]["structuredContent"]["answer"] == "no"
 
 
 def test_nobody_answers_in_time_and_the_result_says_so(
@@ -199,7 +202,8 @@ def test_whoever_waits_gives_its_place_back(model: Models, ada: Client, meanwhil
     assert Run.objects.of(building.tenant().id).count() == 1, "who cannot wait asks nobody"
     assert list(frames(first))
     hang_up(first)
-    hang_up(ask(model(), question="And I?"))
+    for accept in ("text/event-stream", "application/json"):
+        hang_up(ask(model(), question="And I?", accept=accept))
 
 
 def test_only_who_may_start_runs_asks_and_the_words_are_on_no_record(model: Models, meanwhile: Acts) -> None:

@@ -851,7 +851,10 @@ def test_an_answer_that_was_sent_is_out_of_memory_without_a_collection_of_cycles
     assert len(answers) == 3, "that of health in both schemes, and the list"
 
 
-def test_a_stream_whose_client_has_gone_ends_at_once_and_gives_its_place_back(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("content_type", [STREAM, "application/json"])
+def test_a_stream_whose_client_has_gone_ends_at_once_and_gives_its_place_back(
+    content_type: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Otherwise who is cut off and comes again finds the place of before taken until the next sign of life."""
     place = streams.Place(ids.new_id(), ids.new_id())
 
@@ -861,7 +864,7 @@ def test_a_stream_whose_client_has_gone_ends_at_once_and_gives_its_place_back(mo
             streams.wait(place, seen=0, seconds=30)
 
     def application(environ: dict[str, Any], start_response: Any) -> Any:
-        start_response("200 OK", [("Content-Type", STREAM)])
+        start_response("200 OK", [("Content-Type", content_type)])
         return EventStream(place, Body(place, frames())) if environ["PATH_INFO"] == "/stream" else [b"ok"]
 
     async def cut_off() -> None:

@@ -53,8 +53,8 @@ class AlwaysJson(BaseContentNegotiation):
 class EventStream(StreamingHttpResponse):
     """A stream at a place; ``abandon`` ends it soon when its client has gone."""
 
-    def __init__(self, place: Place, body: Iterator[bytes]) -> None:
-        super().__init__(body, content_type=STREAM)
+    def __init__(self, place: Place, body: Iterator[bytes], content_type: str = STREAM) -> None:
+        super().__init__(body, content_type=content_type)
         self["Cache-Control"] = "no-cache"
         self["X-Accel-Buffering"] = "no"
         self.abandon = partial(streams.abandon, place)
