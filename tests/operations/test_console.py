@@ -69,6 +69,12 @@ def test_it_makes_its_tables_answers_and_runs_web_and_worker(running):
 
 
 @once
+def test_two_hundred_threads_share_two_pools_of_memory(running):
+    """Eight for each core each kept the most that their threads had: 400 MB that nothing used."""
+    assert {each.environ().get("MALLOC_ARENA_MAX") for each in running.child("granian").children()} == {"2"}
+
+
+@once
 def test_a_second_console_on_the_same_data_is_refused_and_the_first_goes_on(running, refused):
     assert "another console (process " in refused("--bind", "127.0.0.1:1", folder=running.data_folder)
     with urlopen(f"{running.url}/healthz") as answer:
