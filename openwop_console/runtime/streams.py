@@ -87,7 +87,8 @@ class Place:
     woken: threading.Event = field(default_factory=threading.Event)
 
 
-# The share of places that one tenant may hold, so that no tenant locks out the others.
+# The share of all places that one tenant may hold, and of the tenant's that one key or person may, so that none locks
+# out the others.
 SHARE = 0.9
 
 
@@ -106,20 +107,26 @@ _threads: list[threading.Thread] = []
 _ending = threading.Event()
 
 
-def _share() -> int:
-    return ceil(settings.OPENWOP_MAX_STREAMS * SHARE)
+def _require_room(place: Place) -> None:
+    most: int = settings.OPENWOP_MAX_STREAMS
+    of_tenant = [each.principal for each in _places if each.tenant_id == place.tenant_id]
+    if len(_places) >= most or len(of_tenant) >= ceil(most * SHARE):
+        raise Busy("This host has no room for another reader that waits.", retryAfterMs=RETRY_AFTER_MS)
+    if place.principal is None:
+        return
+    own = sum(each is not None and each.id == place.principal.id for each in of_tenant)
+    if own >= ceil(most * SHARE**2):
+        raise Busy("So many readers of one key wait that another one has no room.", retryAfterMs=RETRY_AFTER_MS)
 
 
 def take_place(tenant_id: UUID, stream_id: UUID, principal: Principal | None = None) -> Place:
-    """Take a place until ``leave``; raise Busy when this process or the tenant's share is full.
+    """Take a place until ``leave``; raise Busy when this process, the tenant's share or the principal's is full.
 
     Starts the notifier thread with the first place.
     """
     place = Place(tenant_id, stream_id, principal)
     with _guard:
-        own = sum(place.tenant_id == tenant_id for place in _places)
-        if len(_places) >= settings.OPENWOP_MAX_STREAMS or own >= _share():
-            raise Busy("This host has no room for another reader that waits.", retryAfterMs=RETRY_AFTER_MS)
+        _require_room(place)
         _places.add(place)
         _arrival.notify()
         if not _threads:

@@ -50,8 +50,8 @@ from tools.bench import attacking
 QUICK = 0.1
 PASSWORD = "a long pass phrase of tests"
 BODY_SECONDS = 3
-# Of each of two web processes; nine in ten of them are a tenant's at most.
-MAX_STREAMS, ALL_STREAMS = 111, 200
+# Of each of two web processes; nine in ten of them are a tenant's at most, and nine in ten of these a key's.
+MAX_STREAMS, ALL_STREAMS = 123, 200
 FILL = (
     "from memory.host.models import Tenant; from tools.bench import attacking; "
     "attacking.fill_long(Tenant.objects.get(slug='acme'))"

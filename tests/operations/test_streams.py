@@ -347,3 +347,17 @@ def test_one_tenant_leaves_places_for_the_others(settings: Settings) -> None:
     finally:
         for place in held:
             runtime_streams.leave(place)
+
+
+@pytest.mark.django_db
+def test_one_key_leaves_places_for_the_other_keys_of_its_tenant(settings: Settings) -> None:
+    settings.OPENWOP_MAX_STREAMS = 20
+    one, other = (building.scope().principal for _ in range(2))
+    held = [runtime_streams.take_place(one.tenant_id, uuid4(), one) for _ in range(17)]
+    try:
+        with pytest.raises(Busy, match="of one key"):
+            runtime_streams.take_place(one.tenant_id, uuid4(), one)
+        held.append(runtime_streams.take_place(one.tenant_id, uuid4(), other))
+    finally:
+        for place in held:
+            runtime_streams.leave(place)
