@@ -286,9 +286,21 @@ def test_many_are_decided_at_once_also_where_they_share_an_entry(desk: Desk) -> 
     assert desk.texts() == ["All our invoices: in the hall, the blue cabinet, on top, as ever."]
 
 
+def test_pairs_of_one_ref_that_share_no_entry_are_merged_apart(desk: Desk) -> None:
+    spare, stored = "The spare keys hang behind the door.", "Behind the kitchen door all spare keys hang."
+    desk.say(KEPT, HELD, spare, stored)
+    pairs = desk.look()
+    assert len(pairs) == 2
+    (work,) = desk.decide(Verb.MERGE, *pairs)
+    assert work.outcome["merged"] == 2
+    assert desk.texts() == sorted([HELD, stored])
+
+
 def test_the_last_of_several_replaces_all_that_came_before_it(desk: Desk) -> None:
-    desk.say(KEPT, HELD, "All our invoices: in the hall, the blue cabinet, on top, as ever.")
-    desk.decide(Verb.REPLACE, *desk.look())
+    older, newer, last = desk.say(KEPT, HELD, "All our invoices: in the hall, the blue cabinet, on top, as ever.")
+    (work,) = desk.decide(Verb.REPLACE, *desk.look())
+    into = {row.source_id: row.target_id for row in provenance.lineage_of_pass(work.tenant_id, work.id, limit=9)}
+    assert into == {older: last, newer: last}
     assert desk.texts() == ["All our invoices: in the hall, the blue cabinet, on top, as ever."]
 
 
