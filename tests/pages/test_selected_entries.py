@@ -67,6 +67,15 @@ def test_selected_entries_are_shown_then_retired_and_restored_with_a_record_of_e
         assert sorted(each.target for each in found) == sorted(targets)
 
 
+def test_a_change_of_selected_entries_leads_to_no_other_site(ada: Client) -> None:
+    made = written("alpha")
+    for place in ("https://evil.example/", "//evil.example"):
+        assert send(ada, "protect", made, next=place)["Location"] == "/memory"
+        assert "evil.example" not in body_of(
+            ada.get("/memory/selected", {"action": "retire", "id": made, "next": place})
+        )
+
+
 @pytest.mark.engines
 def test_who_retires_is_shown_the_runs_that_read_the_entries_and_the_archives_that_keep_their_text(ada: Client) -> None:
     unread = building.remember("acme", "of no interest", memory_ref="elsewhere").entries[0]
