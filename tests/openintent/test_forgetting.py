@@ -11,7 +11,7 @@ from memory import ledger
 from memory.addresses import Address, Tier
 from memory.forget import execution
 from memory.forget.erasers.declared import Declared
-from memory.forget.erasers.entries import SEALED_VALUES
+from memory.forget.erasers.entries import SEALED_VALUES, EntryNames
 from memory.forget.execution import Preview
 from memory.host import erasure, event_log
 from memory.host.tenancy import TenantScope
@@ -248,6 +248,16 @@ def test_what_is_kept_of_a_sealed_value_is_never_called_forgotten(
     assert left.state == ForgetState.RESIDUE
     assert left.receipt["residue"][SEALED_VALUES.store] == 1
     assert carry_out(execution.retry(acme, left.id, now=timezone.now())).state == ForgetState.FORGOTTEN
+
+
+def test_what_is_kept_of_a_name_beside_an_entry_is_never_called_forgotten(
+    acme: TenantScope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remembered(acme, {"n": 1}, task_id=f"case of {MARTA}")
+    monkeypatch.setattr(EntryNames, "erase", lambda *given, **options: 1)
+    left = forget(acme)
+    assert left.state == ForgetState.RESIDUE
+    assert left.receipt["residue"][EntryNames.store] == 1
 
 
 @pytest.mark.engines

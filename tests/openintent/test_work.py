@@ -277,13 +277,16 @@ def test_agents_tell_on_the_log_of_an_intent_what_the_client_knows(served: Serve
         told = client.log_event(intent, EventType.COMMENT, {"text": "half done"}, trace_id="t-1")
         assert (told.event_type, told.actor, told.trace_id) == (EventType.COMMENT, planner, "t-1")
         assert told.payload["text"] == "half done"
+        own = {"text": "done", "trace_id": "t-2"}
+        kept = client.log_event(intent, EventType.COMMENT, own, trace_id="t-1", parent_event_id="e-1")
+        assert kept.payload == own | {"parent_event_id": "e-1"}, "a payload is kept as it was sent"
         with pytest.raises(ValidationError):
             client.log_event(intent, EventType.MEMORY_DELETED, {})
         task = client.create_task(intent, "fetch", assigned_agent=planner)
         client.update_task(task.id, 1, status="running")
         client.update_task(task.id, 2, status="blocked", blocked_reason="waits")
         kinds = [each.event_type.value for each in client.get_events(intent)]
-        assert kinds == ["intent_created", "comment", "task.created", "task.started", "task.blocked"]
+        assert kinds == ["intent_created", "comment", "comment", "task.created", "task.started", "task.blocked"]
 
 
 @pytest.mark.console
