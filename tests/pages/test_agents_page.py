@@ -25,8 +25,8 @@ TRIAGE, BILLING = "private.acme.triage", "private.acme.billing"
 TABS = ("memory", "archives", "commitments", "proposals", "audit")
 
 
-def carried_out(kind: str, ref: str) -> Pass:
-    ordered = orders.order(building.scope(), RequestedPass(kind, ref), now=timezone.now())
+def carried_out(kind: str, ref: str, *, dry_run: bool = False) -> Pass:
+    ordered = orders.order(building.scope(), RequestedPass(kind, ref, dry_run=dry_run), now=timezone.now())
     done = orders.run_pass(ordered.tenant_id, ordered.id, holder="test/1", clock=timezone.now)
     assert done is not None
     return done
@@ -73,12 +73,13 @@ def test_the_list_says_what_was_last_done_to_the_memory_of_each_agent_and_what_w
     building.write(acme, run, "The invoice is open.", memory_ref="bills", agent_id=BILLING)
     first, merged = carried_out("distill", "support"), carried_out("consolidate", "support")
     last = carried_out("distill", "support")
+    carried_out("distill", "support", dry_run=True)
     carried_out("distill", "old")
     proposing.propose(agent_id=TRIAGE)
     proposing.applied(agent_id=TRIAGE)
     found = listed(ada)
     assert first.id != last.id
-    assert found[TRIAGE]["lastDistillation"] == ids.wire("pass", last.id), "not that of a memory it left"
+    assert found[TRIAGE]["lastDistillation"] == ids.wire("pass", last.id), "nor that of a memory it left"
     assert found[TRIAGE]["lastConsolidation"] == ids.wire("pass", merged.id)
     assert (found[BILLING]["lastDistillation"], found[BILLING]["lastConsolidation"]) == (None, None)
     assert [found[each]["proposalsPending"] for each in (TRIAGE, BILLING)] == [1, 0]

@@ -80,6 +80,7 @@ def test_an_archive_is_withdrawn_by_a_person_and_its_ref_distilled_anew_without_
     ada.post(f"/memory/{ids.wire('mem', planted)}/retire")
     asked = body_of(ada.get(f"{address(made)}/withdraw"))
     assert "the entry that agents read are deleted" in asked
+    assert "distilled from it" not in asked
     assert f'href="{address(made)}/withdraw"' in body_of(ada.get(address(made)))
     answer = ada.post(f"{address(made)}/withdraw", {"reason": "planted", "anew": "on"}, follow=True)
     shown = body_of(answer)
