@@ -59,12 +59,15 @@ def submitted(caller: Caller | None = None, artifact: str = "", **more: Any) -> 
 
 
 def test_an_agent_submits_and_the_answer_is_a_proposal_of_the_schema() -> None:
-    status, made = submitted(title="Shorter", rationale="Because", synthesizerModel="host:miner/1")
+    sources = [ids.wire("run", building.open_run(building.scope()).id)]
+    status, made = submitted(
+        title="Shorter", rationale="Because", sourceRunIds=sources, synthesizerModel="host:miner/1"
+    )
     assert status == 201
     schema("proposal").validate(made)
     assert (made["state"], made["activation"], made["duplicateOf"]) == ("draft", None, None)
     assert made["owner"]["tenant"] == "acme"
-    assert made["provenance"] == {"sourceRunIds": [], "synthesizerModel": "host:miner/1"}
+    assert made["provenance"] == {"sourceRunIds": sources, "synthesizerModel": "host:miner/1"}
     assert Caller("viewer")("get", f"{PROPOSALS}/{made['id']}") == (200, made)
 
 
