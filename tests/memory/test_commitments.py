@@ -369,6 +369,14 @@ def test_a_snoozed_time_fires_when_the_snooze_ends(desk: Desk) -> None:
     assert (desk.only.state, desk.keeps(hours=24 * 4), desk.keeps(hours=24)) == (S.SNOOZED, 0, 1)
 
 
+def test_a_snooze_that_ends_before_the_time_makes_nothing_stale_sooner(desk: Desk) -> None:
+    memory_policy.change(desk.scope, {"stale_days": 2}, now=desk.at)
+    desk.says("Call Ana in 3 days.")
+    desk.keeps()
+    commitments.lifecycle.snooze(desk.scope, desk.only.id, until=desk.at + timedelta(hours=12), now=desk.at)
+    assert desk.keeps(hours=24 * 4) == 1
+
+
 @pytest.mark.engines
 def test_a_snoozed_time_that_comes_again_leaves_out_what_lies_before(desk: Desk) -> None:
     desk.says("Check the queue every day at 8:00.")

@@ -91,6 +91,17 @@ def test_a_wildcard_ticks_whenever_the_clock_shows_a_time_that_matches(
     assert [tick.astimezone(ZoneInfo(berlin)).strftime("%H:%M%z") for tick in found] == expected
 
 
+@pytest.mark.parametrize(
+    ("wall", "expected"),
+    [("2026-03-29T02:30", "03:00+0200"), ("2026-03-29T01:59", "01:59+0100"), ("2026-10-25T02:30", "02:30+0200")],
+)
+def test_a_time_that_clocks_skip_is_when_they_go_on_and_one_that_comes_twice_is_the_first(
+    wall: str, expected: str
+) -> None:
+    found = cron.instant_of(datetime.fromisoformat(wall), "Europe/Berlin")
+    assert found.astimezone(ZoneInfo("Europe/Berlin")).strftime("%H:%M%z") == expected
+
+
 def test_a_day_that_no_month_has_never_ticks_and_is_told_from_a_mistake() -> None:
     assert cron.problem_of("0 0 30 2 *") == ""
     assert cron.next_after("0 0 30 2 *", "UTC", NOW) is None
