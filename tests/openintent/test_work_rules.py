@@ -270,6 +270,7 @@ def test_an_intent_has_room_for_so_much_and_no_more(desk: Desk, monkeypatch: pyt
         with pytest.raises(Invalid) as refused:
             more(2)
         assert refused.value.details["errors"]
+    assert Desk().grant("agent-2"), "another intent has room of its own"
 
 
 def test_a_name_that_is_too_long_once_its_secrets_are_marks_is_refused(desk: Desk) -> None:
