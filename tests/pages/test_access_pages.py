@@ -396,6 +396,16 @@ def test_a_link_sets_no_password_of_one_who_is_or_was_an_operator_elsewhere(ada:
     assert not Operator.objects.get(email=rosa.email).has_usable_password()
 
 
+def test_a_password_that_a_person_sets_while_they_are_added_elsewhere_stays_theirs(ada: Client) -> None:
+    rosa, now = building.operator("acme", "reviewer", email="rosa@acme.example"), timezone.now()
+    link = link_in(ada.post(f"{operator_url(rosa.email)}/reset-password"))
+    fresh = operators.prepare_operator(rosa.email, f"{GOOD}, of another tenant", now=now)
+    assert fresh
+    assert Client().post(link, {"password": GOOD, "again": GOOD}).status_code == 302
+    operators.admit_operator(building.tenant("globex"), rosa.email, fresh, role="viewer", now=now)
+    assert signs_in(rosa.email, GOOD)
+
+
 def test_a_person_is_signed_out_everywhere_and_can_sign_in_again(ada: Client, sign_in: SignIn) -> None:
     vera, gil = sign_in(role="viewer"), sign_in("globex")
     url = f"{operator_url('ada.viewer@acme.example')}/sign-out"

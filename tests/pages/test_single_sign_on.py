@@ -317,6 +317,14 @@ def test_a_token_that_another_key_signed_or_answers_of_two_people_sign_nobody_in
     assert not SocialAccount.objects.exists()
 
 
+def test_what_the_signed_token_says_of_a_person_prevails(provider: Provider) -> None:
+    provider.person("s-1", "rosa@acme.example", "guests")
+    provider.userinfo |= {"email": "ada@acme.example", "groups": ["owners"]}
+    browser, _ = go(provider)
+    assert may(browser) == "acme:viewer"
+    assert SocialAccount.objects.get().user.email == "rosa@acme.example"
+
+
 def test_neither_redirects_nor_metadata_lead_the_secret_or_the_keys_to_another_host(provider: Provider) -> None:
     """A redirect is not followed, and a private address is refused, except that of the issuer itself."""
     with serving.serving("127.0.0.2") as other:
