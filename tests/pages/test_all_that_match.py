@@ -58,6 +58,14 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(entry_selection, "STEP", 2)
 
 
+def test_entries_with_only_one_of_the_words_are_neither_shown_nor_changed(ada: Client) -> None:
+    written("the pump is red", "a red lamp")
+    shown = body_of(ada.get("/memory/selected", {"action": "retire", "all": "yes", "matching": "q=red pump"}))
+    assert ("the pump is red" in shown, "a red lamp" in shown) == (True, False)
+    ada.post("/memory/selected", {**asked(ada, "retire", "q=red pump"), "reason": "cleared"})
+    assert retired() == {"the pump is red"}
+
+
 @pytest.mark.engines
 def test_all_that_match_are_changed_and_nothing_else_is(ada: Client) -> None:
     written("the pump is red", "a red pump", tags=("red",), subject="s-1", memory_ref="shop", agent_id="a")

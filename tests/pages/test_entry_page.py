@@ -182,6 +182,10 @@ def test_near_duplicates_lead_to_a_comparison_with_the_words_that_differ(ada: Cl
     compared = body_of(ada.get(f"/memory/{made.entries[0]}/compare?with={made.entries[1]}"))
     assert "<mark>" in compared or "<ins>" in compared
     assert "please" in compared
+    for one, other in (made.entries[:2], made.entries[1::-1]):
+        found = body_of(ada.get(f"/memory/{one}/compare?with={other}"))
+        sides = re.findall(r'<dt>(Older|Newer)</dt><dd><a href="/memory/(\w+)"', found)
+        assert sides == [("Older", made.entries[0]), ("Newer", made.entries[1])]
     assert ada.get(f"/memory/{made.entries[0]}/compare?with=mem_nothing").status_code == 404
 
 

@@ -83,15 +83,15 @@ def test_a_new_version_is_compared_with_what_is_installed(ada: Client) -> None:
 
 
 def test_every_tab_is_an_address_of_its_own(ada: Client) -> None:
-    source = building.remember("acme", "x").run
-    run_id = ids.wire("run", source.id)
-    made = proposing.propose(source_run_ids=(run_id,), rationale="<b>because</b>")
+    run_id, other = (ids.wire("run", building.remember("acme", text).run.id) for text in ("x", "y"))
+    made = proposing.propose(source_run_ids=(run_id, other), rationale="<b>because</b>")
     assert "The exact bytes" in body_of(ada.get(f"{page_of(made)}/artifact"))
     evidence = body_of(ada.get(f"{page_of(made)}/evidence"))
     assert run_id in evidence
     assert "&lt;b&gt;because&lt;/b&gt;" in evidence
     assert "Approval has not been requested yet" in body_of(ada.get(f"{page_of(made)}/history"))
-    assert json.loads(ada.get(f"{page_of(made)}?format=json").content)["revisions"][0]["number"] == 1
+    document = json.loads(ada.get(f"{page_of(made)}?format=json").content)
+    assert (document["sourceRunIds"], document["revisions"][0]["number"]) == ([run_id, other], 1)
 
 
 def test_from_asking_to_the_installed_digest(ada: Client, sign_in: SignIn) -> None:

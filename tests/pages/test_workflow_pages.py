@@ -50,6 +50,9 @@ def test_a_confirmed_file_is_imported_and_what_was_made_has_an_address(ada: Clie
     told = ada.get(f"{URL}/{intent_id}?format=json").json()
     assert [each["name"] for each in told["tasks"]] == ["gather-financial-data", "process-billing"]
     assert told["tasks"][1]["depends_on"] == [told["tasks"][0]["id"]]
+    policies = dict(Task.objects.values_list("name", "memory_policy"))
+    assert {each["name"]: each["memory_policy"] for each in told["tasks"]} == policies
+    assert told["memory_policy"] not in policies.values()
     assert AuditRecord.objects.filter(action="workflow-file.imported", target=intent_id).count() == 1
     again = body_of(ada.post(URL, {"text": SEED}))
     assert "1 intent of this name is there already" in again
