@@ -62,7 +62,8 @@ def test_a_state_is_changed_by_patches_in_their_order_all_or_none(served: Served
 def test_what_was_made_says_where_it_is_and_is_not_sent_again_to_who_has_it(served: Served) -> None:
     agent = served.agent("planner")
     with served.http(agent) as http:
-        intent = http.post("/api/v1/intents", json={"title": "Invoices"})
+        intent = http.post("/api/v1/intents", json={"title": "Invoices", "description": "of May"})
+        assert (intent.json()["title"], intent.json()["description"]) == ("Invoices", "of May")
         about = {"intent_id": intent.json()["id"], "agent_id": agent}
         task = http.post("/api/v1/tasks", json={"intent_id": about["intent_id"], "name": "Send them"})
         for made in (intent, task, http.post("/api/v1/coordinators", json=about)):
