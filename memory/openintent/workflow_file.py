@@ -430,7 +430,7 @@ class _Building:
         self.root: Node | None = None
         self.problems: list[Problem] = []
         self._open: list[Items | Pairs] = []
-        self._keys: list[tuple[Mark, str] | None] = []
+        self._key: tuple[Mark, str] | None = None  # of the mapping that was opened last, until its value follows
         self._documents = 0
 
     def take(self, event: Any) -> None:
@@ -444,7 +444,6 @@ class _Building:
             self._add(_node(event, at))
         elif isinstance(event, yaml.CollectionEndEvent):
             self._open.pop()
-            self._keys.pop()
 
     def _refuse_extras(self, event: Any, at: Mark) -> None:
         if isinstance(event, yaml.AliasEvent):
@@ -465,28 +464,28 @@ class _Building:
             self.root = node
         elif isinstance(parent := self._open[-1], Items):
             parent.items.append(node)
-        elif (key := self._keys[-1]) is None:
-            self._keys[-1] = self._key(node)
+        elif self._key is None:
+            self._key = _key(node)
         else:
-            self._add_pair(parent, key, node)
+            self._add_pair(parent, self._key, node)
         if isinstance(node, Items | Pairs):
             if len(self._open) == MAX_DEPTH:
                 raise Unreadable(node.at, f"The file is nested deeper than {MAX_DEPTH} levels here.")
             self._open.append(node)
-            self._keys.append(None)
-
-    def _key(self, node: Node) -> tuple[Mark, str]:
-        if not isinstance(node, Scalar):
-            raise Unreadable(node.at, "A list or a mapping cannot be a key.")
-        return node.at, node.text
 
     def _add_pair(self, parent: Pairs, key: tuple[Mark, str], node: Node) -> None:
-        self._keys[-1] = None
+        self._key = None
         (at, name), first = key, parent.pairs.get(key[1])
         if first:
             self._report(at, f"The key {quoted(name)} is on line {first[0].line} already.")
         else:
             parent.pairs[name] = (at, node)
+
+
+def _key(node: Node) -> tuple[Mark, str]:
+    if not isinstance(node, Scalar):
+        raise Unreadable(node.at, "A list or a mapping cannot be a key.")
+    return node.at, node.text
 
 
 def _node(event: object, at: Mark) -> Node:
