@@ -31,7 +31,6 @@ def retention(request: HttpRequest) -> HttpResponseBase:
     if file_format := pages.file_format(request):
         rows = [row for by in ("agent", "node") for row in _rows(scope, by)]
         return exports.listing(file_format, "growth", rows, columns=COLUMNS)
-    scope.check("memory:read")
     return _page(request, scope, _form(scope))
 
 
