@@ -279,6 +279,15 @@ def test_R27_who_has_a_task_is_told_what_was_remembered_in_that_task(boss: Agent
         assert set(map(str, who.archived(intent).values())) == {str(PELICAN)}
 
 
+def test_R27_a_grant_on_one_intent_opens_the_log_of_no_other(boss: Agent) -> None:
+    opened, other = boss.intent(), boss.intent()
+    for reader in ("first", "second"):
+        boss.makes(f"intents/{opened}/acl/entries", principal_id=reader)
+    assert [Agent("first").status(f"intents/{each}/events") for each in (opened, other)] == [200, 403]
+    listed = boss.ask("GET", f"intents/{opened}/acl").json()["entries"]
+    assert [each["principal_id"] for each in listed] == ["first", "second"], "in the order in which they were granted"
+
+
 def test_R27_a_coordinator_reads_the_log_at_work_and_when_it_has_finished(office: Office) -> None:
     path = f"coordinators/{office.boss.coordinator(office.intent, 'deputy')}"
     for status, read in (("paused", 403), ("active", 200), ("failed_over", 403), ("completed", 200)):
