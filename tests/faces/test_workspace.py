@@ -56,6 +56,11 @@ def refused(answer: Any, status: int, code: str) -> dict[str, Any]:
     return details
 
 
+def test_white_space_around_a_file_is_a_part_of_it(acme: Caller) -> None:
+    assert acme.put("AGENTS.md", {"content": "\n  indented \n"}).status_code in {200, 201}
+    assert acme.get("AGENTS.md").json()["content"] == "\n  indented \n"
+
+
 def test_a_file_goes_in_comes_out_and_goes(acme: Caller) -> None:
     made = acme.put("notes/AGENTS.md", {"content": "# hello\n"})
     assert made.status_code == 200

@@ -241,6 +241,13 @@ def test_rare_words_count_more_and_so_do_short_entries() -> None:
 
 
 @pytest.mark.usefixtures("index")
+def test_an_entry_that_says_a_word_more_often_comes_before_one_as_long() -> None:
+    acme = building.scope()
+    write_each(acme, "zeppelin, zeppelin", "zeppelin, airship", "nothing of it")
+    assert ranked(acme, "zeppelin") == ["zeppelin, zeppelin", "zeppelin, airship"]
+
+
+@pytest.mark.usefixtures("index")
 def test_words_are_stemmed_in_the_language_of_the_query() -> None:
     acme = building.scope()
     texts = ("Rechnung bezahlt Müller", "La factura la paga Beatriz", "Fakturę opłaca Jan", "東京都庁で会う")

@@ -206,6 +206,15 @@ def test_what_the_vault_cannot_hold_is_refused() -> None:
         assert Secret.objects.count() == 0, given
 
 
+def test_a_name_holds_no_value_that_is_long_enough_to_be_looked_for() -> None:
+    assert put("pin of 1234567", "1234567")
+    with pytest.raises(Invalid):
+        put("pin of 12345678", "12345678")
+    put("crm", "12345678")
+    with pytest.raises(Invalid):
+        put("once 12345678", VALUE)
+
+
 @pytest.mark.engines
 def test_a_value_that_was_replaced_is_still_redacted_for_the_run_that_had_it() -> None:
     acme = building.scope()
