@@ -204,6 +204,8 @@ def test_a_schedule_is_kept_changed_listed_and_removed(client: Client, consolida
     assert (listed["schedules"], listed["total"]) == ([changed], 2)
     assert client.get(SCHEDULES, {"after": listed["next"]}, **headers).json()["schedules"] == [other]
     assert client.get(SCHEDULES, {"kind": "distill"}, **headers).json()["total"] == 1
+    of_refs = [client.get(SCHEDULES, {"memoryRef": ref}, **headers).json()["total"] for ref in ("notes", "elsewhere")]
+    assert of_refs == [2, 0]
     assert client.get(f"{SCHEDULES}/{schedule['id']}", **headers).json() == changed
     assert send(client, "DELETE", f"{SCHEDULES}/{schedule['id']}", **headers).status_code == 204
     assert client.get(f"{SCHEDULES}/{schedule['id']}", **headers).status_code == 404

@@ -128,6 +128,13 @@ def test_an_archive_is_withdrawn_once_and_by_who_may_retire_memory(sign_in: Sign
     assert not Pass.objects.filter(kind="distill").exists(), "nothing was said of another"
 
 
+def test_a_withdrawal_alone_promises_no_other_archive(ada: Client) -> None:
+    made = archiving.distilled("acme", "one")
+    shown = body_of(ada.post(f"{address(made)}/withdraw", {"reason": "wrong"}, follow=True))
+    assert "The archive is withdrawn." in shown
+    assert "is being distilled again" not in shown
+
+
 def test_the_ledger_shows_of_an_archive_its_title_and_sentences_without_their_headings(ada: Client) -> None:
     made = archiving.distilled(
         "acme", "The kiln is broken.", text="# Kilns\n## repair\nThe kiln is broken.\nOtto calls.\n## fact\n#1 is full."
