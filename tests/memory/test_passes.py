@@ -275,6 +275,13 @@ def test_passes_are_listed_by_kind_and_ref_and_those_of_others_are_not_there(flo
         orders.find(globex, first.id)
 
 
+def test_another_tenant_finds_no_pass_by_its_id_or_its_run(flow: Counting) -> None:
+    globex, row = building.scope("globex"), order(building.scope())
+    assert passes.find_by_run(row.tenant_id, row.run_id) == passes.find(row.tenant_id, row.id) == row
+    assert passes.find_by_run(globex.tenant_id, row.run_id) is passes.find(globex.tenant_id, row.id) is None
+    assert passes.find_many(globex.tenant_id, [row.id]) == []
+
+
 def test_a_forgotten_subject_is_in_no_pass_and_in_no_schedule_of_one(flow: Counting) -> None:
     acme = building.scope()
     rows = [order(acme, memory_ref=f"of/{MARTA}", window=window) for window in ("tick/1", "tick/2")]

@@ -360,6 +360,13 @@ def test_what_a_lineage_costs_does_not_grow_with_its_sources(ada: Client) -> Non
     assert cost(25) == cost(40)
 
 
+def test_a_node_without_inputs_wrote_from_nothing_that_is_shown(ada: Client) -> None:
+    building.install("acme", building.definition("note", building.remember_node("The parcel is late")))
+    run = building.execute(building.scope(), "note")
+    entry = MemoryEntry.objects.of(run.tenant_id).get(content="The parcel is late")
+    assert 'id="given"' not in page(ada, ids.wire("mem", entry.id))
+
+
 @pytest.mark.engines
 def test_the_inputs_and_the_prompt_that_a_node_wrote_from_stand_behind_the_verdict(ada: Client) -> None:
     building.remember("acme", "The parcel is late")
