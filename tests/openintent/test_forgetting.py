@@ -315,6 +315,14 @@ def test_C22_a_forget_that_finds_nothing_leaves_the_files_alone(acme: TenantScop
     assert not ledger.erase.removed_since(timezone.now() - timedelta(days=1), at_once=True)
 
 
+def test_what_names_the_subject_in_an_intent_leads_to_the_run_of_the_intent(acme: TenantScope) -> None:
+    intent = an_intent(acme, f"For {MARTA}")
+    task = a_task(acme, intent, f"Call {MARTA}")
+    for store, row in (("intents", intent), ("tasks", task)):
+        (eraser,) = [each for each in work_stores() if each.store == store]
+        assert eraser.found_in(acme.tenant_id, [row.id]) == {row.id: f"run_{intent.id.hex}"}, store
+
+
 def test_every_text_of_work_is_a_column_that_is_looked_through() -> None:
     """A column that is added later is looked through as well; only the fixed words are not."""
     stores = {each.store: set(each.columns) for each in work_stores()}
