@@ -362,9 +362,10 @@ def forgotten(scope: TenantScope) -> Any:
 def test_a_forget_erases_every_upload_of_its_tenant_and_no_other(ada: TenantScope) -> None:
     gil = operator_scope("globex")
     carried_out(uploaded(gil, line(1)))
+    carried_out(uploaded(operator_scope(), line(2, content="she likes tea")))
     check = carried_out(uploaded(ada, line(1, content=f"{ANA} likes tea")))
     done = forgotten(building.scope())
-    assert (done.state, done.receipt["stores"]["uploaded imports"]["erased"]) == (ForgetState.FORGOTTEN, 1)
+    assert (done.state, done.receipt["stores"]["uploaded imports"]["erased"]) == (ForgetState.FORGOTTEN, 2)
     assert [upload for upload, _ in ledger_imports.texts(ada.tenant_id)] == []
     assert len(bodies()) == 1
     with pytest.raises(Conflict, match="no longer exists"):
