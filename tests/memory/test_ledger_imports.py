@@ -364,6 +364,8 @@ def test_a_forget_erases_every_upload_of_its_tenant_and_no_other(ada: TenantScop
     carried_out(uploaded(gil, line(1)))
     carried_out(uploaded(operator_scope(), line(2, content="she likes tea")))
     check = carried_out(uploaded(ada, line(1, content=f"{ANA} likes tea")))
+    foreseen = execution.preview(building.scope(), [ANA], now=timezone.now())
+    assert [len(each.erase) for each in foreseen.holdings if each.store == "uploaded imports"] == [2]
     done = forgotten(building.scope())
     assert (done.state, done.receipt["stores"]["uploaded imports"]["erased"]) == (ForgetState.FORGOTTEN, 2)
     assert [upload for upload, _ in ledger_imports.texts(ada.tenant_id)] == []
