@@ -207,7 +207,7 @@ def test_what_the_vault_cannot_hold_is_refused() -> None:
 
 
 def test_a_name_holds_no_value_that_is_long_enough_to_be_looked_for() -> None:
-    assert put("pin of 1234567", "1234567")
+    assert put("pin of 1234567", "1234567").name == "pin of 1234567"
     with pytest.raises(Invalid):
         put("pin of 12345678", "12345678")
     put("crm", "12345678")
