@@ -21,15 +21,15 @@ from uuid import UUID
 import orjson
 from django.db import transaction
 
-from memory import adapter, addresses, ledger, origins, redaction
+from memory import adapter, addresses, external_runs, ledger, origins, redaction
 from memory.adapter.console import Exported
 from memory.addresses import Address, Sensitivity, Tier
 from memory.entry_drafts import EntryDraft
-from memory.host import audit, exports, ids, leases, runs, sql, tenancy
-from memory.host.errors import Invalid, KeyExists, Refusal
+from memory.host import audit, event_log, exports, ids, leases, runs, sql, tenancy
+from memory.host.errors import Gone, Invalid, KeyExists, Refusal
 from memory.host.http import MAX_DEPTH, depth_of
 from memory.host.json_types import JSONMapping, JSONObject
-from memory.host.models import Run
+from memory.host.models import Run, Tenant
 from memory.host.models.run import IMPORT
 from memory.host.runs import RunOrder
 from memory.host.tenancy import MemoryScope, TenantScope
@@ -43,6 +43,7 @@ from memory.wire import address_document
 if TYPE_CHECKING:
     from memory.models.address import EntryAddress
 
+SCOPE = "import"  # what the scopes of the runs of commands begin with
 DEFINITION = runs.host_definition(IMPORT, "An import of memory", version="1.0")
 STORED, THERE, WOULD_BE_STORED, REFUSED = "stored", "already here", "would be stored", "refused"
 LONGEST = 1_000_000  # bytes of a line
@@ -414,7 +415,7 @@ def _results(
 def begin_import(scope: TenantScope, digest: str, *, now: datetime) -> Run:
     """Open the run that writes the file with this digest, or return the run of an import that was interrupted."""
     leases.decide_in_turn(scope.tenant_id, IMPORT)
-    scope_id = f"import:{digest}"
+    scope_id = f"{SCOPE}:{digest}"
     there = runs.active_in(scope.tenant_id, scope_id)
     if there is None:
         order = RunOrder(IMPORT, DEFINITION, scope.principal.id, system=True, scope_id=scope_id)
@@ -428,6 +429,8 @@ def begin_import(scope: TenantScope, digest: str, *, now: datetime) -> Run:
 def import_entries(scope: TenantScope, run: Run, incoming: Sequence[Incoming], *, now: datetime) -> list[str]:
     """Write the entries and return the result of each: ``STORED``, or why it was skipped. One that cannot be stored
     refuses them all."""
+    if run.scope_id.startswith(f"{SCOPE}:") and runs.locked(scope.tenant_id, run.id).status in runs.ENDS:
+        raise Gone("This import was ended. Import the file again; what is here already stays as it is.")
     leases.decide_in_turn(scope.tenant_id, IMPORT)  # of entries that two imports have, one stores each
     known = ledger.entries.known_ids(scope.tenant_id, [each.entry.entry_id for each in incoming])
     outcomes: list[str] = []
@@ -495,6 +498,32 @@ def end_import(scope: TenantScope, run: Run, counts: Mapping[str, int], *, now: 
     if found.status not in runs.ENDS:
         runs.complete(found, now=now)
     record_import(scope, run.id, counts, now=now)
+
+
+def end_interrupted(*, now: datetime) -> int:
+    """Cancel the import runs of commands that have written nothing for as long as an external run may; return how many.
+
+    The same file imported again opens another run: its entries that are here stay as they are.
+    """
+    return sum(_end_interrupted(tenant_id, now) for tenant_id in Tenant.objects.values_list("id", flat=True))
+
+
+def _end_interrupted(tenant_id: UUID, now: datetime) -> int:
+    active = Run.objects.of(tenant_id).exclude(scope_id="").filter(completed_at=None)
+    # The name of the index' range, in the order of bytes; ";" follows ":".
+    found = active.filter(scope_id__gte=f"{SCOPE}:", scope_id__lt=f"{SCOPE};", workflow_id=IMPORT)
+    return sum(_end_if_silent(tenant_id, run_id, now) for run_id in found.values_list("id", flat=True))
+
+
+@transaction.atomic
+def _end_if_silent(tenant_id: UUID, run_id: UUID, now: datetime) -> bool:
+    run = runs.locked(tenant_id, run_id)
+    last = event_log.read(tenant_id, run_id, after=event_log.length(tenant_id, run_id) - 2, limit=1)[-1]
+    if run.status in runs.ENDS or last.timestamp + external_runs.silence() > now:
+        return False
+    run.cancelled_by = "host"
+    runs.cancel(run, now=now)
+    return True
 
 
 def record_import(scope: TenantScope, run_id: UUID, details: JSONMapping, *, now: datetime) -> None:

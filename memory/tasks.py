@@ -10,6 +10,7 @@ from django_q.tasks import async_task
 
 from memory import (
     embeddings,
+    entry_files,
     entry_selection,
     external_runs,
     ledger_exports,
@@ -80,7 +81,8 @@ def lapse_coordinators() -> int:
 
 
 def end_silent_runs() -> int:
-    return external_runs.end_silent(now=timezone.now())
+    now = timezone.now()
+    return external_runs.end_silent(now=now) + entry_files.end_interrupted(now=now)
 
 
 def sweep_merged() -> int:

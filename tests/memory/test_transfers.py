@@ -229,6 +229,23 @@ def test_an_import_that_broke_off_is_begun_again(tmp_path: Path, capsys: pytest.
     ]
 
 
+def test_an_import_that_broke_off_and_is_not_begun_again_ends_when_it_was_long_silent() -> None:
+    """The file may have changed since, and then no import goes on with that run."""
+    now, globex = timezone.now(), building.scope("globex", "owner")
+    broken_off = entry_files.begin_import(globex, "0" * 64, now=now)
+    assert entry_files.end_interrupted(now=now + external_runs.silence() / 2) == 0
+    assert runs.find(globex.tenant_id, broken_off.id).status == "running"
+    assert entry_files.end_interrupted(now=now + external_runs.silence()) == 1
+    assert runs.find(globex.tenant_id, broken_off.id).status == "cancelled"
+    last = event_log.read(globex.tenant_id, broken_off.id)[-1]
+    assert (last.type, last.payload["cancelledBy"]) == ("run.cancelled", "host")
+    line = json.dumps({"id": str(broken_off.id), "memory": "tea", "created_at": now.isoformat()}).encode()
+    [late] = entry_files.import_lines(globex, broken_off, [(1, line)], FileForm("mem0", "mem0"), now=now)
+    assert late.outcome == "refused"
+    assert "This import was ended" in late.reason
+    assert entry_files.begin_import(globex, "0" * 64, now=now).id != broken_off.id
+
+
 def test_a_dry_run_says_of_lines_with_one_id_or_address_what_the_import_says(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
