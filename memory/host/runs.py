@@ -473,9 +473,10 @@ def _end(run: Run, status: str, *events: Event, recorded: Sequence[Recorded] = (
     with transaction.atomic(savepoint=False):
         _move(run, status)
         run.completed_at, run.ready_at, run.holder = now, None, ""
+        said = ["cancelled_by"] if run.cancelled_by else []
         run.save(
             by=WRITER,
-            update_fields=["status", "completed_at", "ready_at", "holder", "error", "variables", "current_node"],
+            update_fields=["status", "completed_at", "ready_at", "holder", "error", "variables", "current_node", *said],
         )
         if recorded:
             event_log.copy_recorded(run.tenant_id, run.id, recorded, now=now)

@@ -239,6 +239,7 @@ def test_an_import_that_broke_off_and_is_not_begun_again_ends_when_it_was_long_s
     assert runs.find(globex.tenant_id, broken_off.id).status == "cancelled"
     last = event_log.read(globex.tenant_id, broken_off.id)[-1]
     assert (last.type, last.payload["cancelledBy"]) == ("run.cancelled", "host")
+    assert runs.find(globex.tenant_id, broken_off.id).cancelled_by == "host"
     line = json.dumps({"id": str(broken_off.id), "memory": "tea", "created_at": now.isoformat()}).encode()
     [late] = entry_files.import_lines(globex, broken_off, [(1, line)], FileForm("mem0", "mem0"), now=now)
     assert late.outcome == "refused"
