@@ -57,6 +57,7 @@ def commitment_list(request: HttpRequest) -> HttpResponseBase:
     scope, now, wanted = tenancy.scope_of(request), timezone.now(), _read_filter(request)
     if "commitments" not in registrations.advertised_capabilities()["agents"]:
         return _unsupported(request, scope)
+    scope.check("memory:read")  # the rows of a file are read when it is too late to refuse it
     if file_format := pages.file_format(request):
         rows = (_row(each) for each in commitments.lifecycle.export_commitments(scope, wanted, now=now))
         return exports.listing(file_format, "commitments", rows, columns=COLUMNS)

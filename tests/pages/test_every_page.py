@@ -376,7 +376,11 @@ MISSING = {
         "/proposals": "proposals:read",
         "/settings/approval/automation": "proposals:read",
         "/consolidation": "memory:read",
+        "/consolidation/duplicates": "memory:read",
         "/archives": "memory:read",
+        "/commitments": "memory:read",
+        "/forget/holds": "memory:forget",
+        "/settings/webhooks": "webhooks:manage",
         "/retention": "memory:read",
     },
 }
