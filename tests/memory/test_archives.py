@@ -297,6 +297,17 @@ def test_the_index_names_no_archive_that_was_withdrawn() -> None:
     assert not named_in(acme, gone)
 
 
+def test_the_index_says_of_how_many_entries_an_archive_covers_how_many() -> None:
+    acme = building.scope()
+    entry, _ = building.write_each(acme, "The depot is in Bremen.", "It opens at 8.")
+    archiving.archive("acme", [("The depot is in Bremen.", [entry])], memory_ref="depots", corpus_count=5)
+    distil(acme, "notes")
+    document, readable = index_of(acme)
+    found = {line["memoryRef"]: (line["covered"], line["of"]) for line in document["archives"]}
+    assert found == {"depots": (1, 5), "notes": (2, 2)}
+    assert "| depots | 1 of 5 entries |" in readable
+
+
 def test_an_archive_that_the_index_never_learned_was_superseded_leaves_it_as_well() -> None:
     acme = building.scope()
     building.write_each(acme, "The depot is in Bremen.")

@@ -42,8 +42,11 @@ def keys(served: Served, agent: str, **wanted: Any) -> dict[str, int]:
 
 
 def events(served: Served, agent: str) -> list[str]:
+    """The kinds of the agent's own events, all of which it caused."""
     with served.http(agent) as client:
-        return [each["event_type"] for each in client.get(f"/api/v1/agents/{agent}/events").json()]
+        found = client.get(f"/api/v1/agents/{agent}/events").json()
+    assert {each["actor"] for each in found} <= {agent}
+    return [each["event_type"] for each in found]
 
 
 def test_R100_a_batch_makes_and_changes_entries_at_once(served: Served) -> None:
