@@ -30,7 +30,7 @@ from memory.host.errors import Gone, Invalid, KeyExists, Refusal
 from memory.host.http import MAX_DEPTH, depth_of
 from memory.host.json_types import JSONMapping, JSONObject
 from memory.host.models import Run, Tenant
-from memory.host.models.run import IMPORT
+from memory.host.models.run import IMPORT, RunStatus
 from memory.host.runs import RunOrder
 from memory.host.tenancy import MemoryScope, TenantScope
 from memory.ledger.entries import AddressedValue, ImportedEntry
@@ -429,7 +429,7 @@ def begin_import(scope: TenantScope, digest: str, *, now: datetime) -> Run:
 def import_entries(scope: TenantScope, run: Run, incoming: Sequence[Incoming], *, now: datetime) -> list[str]:
     """Write the entries and return the result of each: ``STORED``, or why it was skipped. One that cannot be stored
     refuses them all."""
-    if run.scope_id.startswith(f"{SCOPE}:") and runs.locked(scope.tenant_id, run.id).status in runs.ENDS:
+    if run.scope_id.startswith(f"{SCOPE}:") and runs.locked(scope.tenant_id, run.id).status == RunStatus.CANCELLED:
         raise Gone("This import was ended. Import the file again; what is here already stays as it is.")
     leases.decide_in_turn(scope.tenant_id, IMPORT)  # of entries that two imports have, one stores each
     known = ledger.entries.known_ids(scope.tenant_id, [each.entry.entry_id for each in incoming])

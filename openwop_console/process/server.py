@@ -316,7 +316,7 @@ class Console:
         began, may_go_on = time.monotonic(), _may_go_on(response)
         try:
             with self._preparing, request_slots.hold_slot():
-                others, length = sum(self._downloads.values()), 0
+                others, length = sum(list(self._downloads.values())), 0
                 try:
                     for chunk in response:
                         length += file.write(chunk)
@@ -331,9 +331,12 @@ class Console:
             file.close()
             return self._computed(environ | {http.REFUSED: refusal_of(problem)})
         file.seek(0)
-        return Download(
-            status, [*_without_length(headers), ("Content-Length", str(length))], file, file.close, may_go_on
-        )
+
+        def close() -> None:
+            self._downloads.pop(file, None)
+            file.close()
+
+        return Download(status, [*_without_length(headers), ("Content-Length", str(length))], file, close, may_go_on)
 
     # --- sending ------------------------------------------------------------------------------------------------------
 

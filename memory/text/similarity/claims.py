@@ -441,7 +441,7 @@ def assigned(said: Spoken, raws: set[str]) -> Slot | None:
 def _is_of_a_thing(name: list[Token]) -> bool:
     """Whether a thing of its own is named there: by a number, a name or an article."""
     known = name[0].raw in DEFINITE or any(token.kind & CAPITAL for token in name[1:])
-    return bool(name) and (known or any(token.kind & VALUE for token in name))
+    return known or any(token.kind & VALUE for token in name)
 
 
 # No subject: "nie podano" ("was not given") says nothing of what it is about.
