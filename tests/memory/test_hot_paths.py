@@ -554,9 +554,7 @@ def test_the_rows_of_a_tenant_are_asked_for_as_the_orm_would() -> None:
 
 @pytest.mark.only_db("sqlite")
 @pytest.mark.parametrize(("of", "given"), [("request", {"request_id": "r-1"}), ("target", {"target": "prop_1"})])
-def test_the_few_records_of_a_request_or_a_target_are_found_by_it_whoever_did_what(
-    of: str, given: dict[str, Any]
-) -> None:
+def test_the_audit_records_of_a_request_or_a_target_are_found_by_their_index(of: str, given: dict[str, Any]) -> None:
     wanted = AuditFilter(actor="ada", action="act", **given)
     with CaptureQueriesContext(connection) as asked:
         audit.newest(building.tenant().id, wanted, limit=5)

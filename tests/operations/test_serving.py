@@ -780,7 +780,7 @@ def test_answers_that_are_read_slowly_wait_on_the_disk_when_their_room_in_memory
     assert lengths == [megabyte] * 20
 
 
-def test_downloads_that_nobody_reads_leave_room_on_the_disk_and_a_large_one_comes_alone(
+def test_unread_downloads_are_bounded_together_and_a_larger_one_is_served_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     megabyte = 1024 * 1024

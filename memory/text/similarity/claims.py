@@ -146,7 +146,7 @@ SEVERAL = frozenset(
     reason goal problem strength weakness interest skill allergy ingredient project city country
     """.split()
 )
-# Of whom it is not said who: another statement may be of another one.
+# Subjects that name nobody: another statement may be about somebody else.
 ANY_OF_THEM = frozenset("a an ein eine un una une".split())
 UNNAMED = frozenset("some someone somebody another several many few most one jemand alguien quelqu'un ktoś".split())
 BEEN = frozenset("was were has have been be is are got gets".split())
@@ -714,7 +714,7 @@ def _of_office(token: Token) -> Token:
 
 
 def is_of_some(tokens: Sequence[Token]) -> bool:
-    """Whether it is not said of whom: "a colleague lives in Lyon", "someone called"."""
+    """Whether its subject names nobody: "a colleague lives in Lyon", "someone called"."""
     first, noun = [*(token.raw for token in tokens[:2]), "", ""][:2]
     return first in UNNAMED or (first in ANY_OF_THEM and noun in SEVERAL)
 

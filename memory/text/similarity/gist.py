@@ -68,7 +68,7 @@ FEWEST = 2
 HELPING = frozenset("is are am be been being has have had was were gets got".split())
 # They say no more than that a noun belongs to the rest; none may stand for each.
 BELONGING = frozenset(("", "of", "for", "about", "on", "in", "at", "with", "within", "upon", "into", "onto"))
-ALIKE = (
+LEADS_ALIKE = (
     frozenset("on in at within upon into onto of".split()),
     frozenset("about on of".split()),
     frozenset(("of", "for")),
@@ -406,7 +406,7 @@ def _only_belong(one: Part, other: Part, moved: bool) -> bool:
     leads = {one.lead, other.lead}
     if not BELONGING.issuperset(leads) or placed_apart(one, other):
         return False
-    alike = moved or one.owned or other.owned if "" in leads else any(leads <= each for each in ALIKE)
+    alike = moved or one.owned or other.owned if "" in leads else any(leads <= each for each in LEADS_ALIKE)
     if not alike and not is_of_time(one.token):
         return False
     return "of" not in leads or not (one.after_verb and other.after_verb)
